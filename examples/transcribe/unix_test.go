@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,6 +32,20 @@ func TestATerminalShowsABarWhileARecordingIsSentAndThenHowLongItWaits(t *testing
 	} {
 		assert.Contains(t, string(shown), want)
 	}
+}
+
+func TestAnInterruptEndsTheReadingOfAHugeRecording(t *testing.T) {
+	_, flags := deployment(t)
+	dir := folder(t, 2)
+	require.NoError(t, os.Truncate(filepath.Join(dir, "1.wav"), 1<<40))
+	ctx, interrupt := context.WithCancel(t.Context())
+	messages := writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "0.wav: made") {
+			interrupt()
+		}
+		return len(p), nil
+	})
+	assert.Equal(t, exitInterrupted, run(ctx, append(flags, dir), io.Discard, messages))
 }
 
 func TestWhatIsSkippedIsListedAsFailed(t *testing.T) {
