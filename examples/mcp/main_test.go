@@ -28,30 +28,53 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program returns a command that runs the program without a deployment, and what it writes to standard error.
-func program(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
+// program returns a command that runs the program with a deployment, and what it writes to standard error.
+func program(t *testing.T, env []string, args ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), programVariable+"=1", "AICONTENT_BASE_URL=", "AICONTENT_API_KEY=")
+	cmd.Env = append(cmd.Env, env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	return cmd, &stderr
 }
 
 // deployment starts a service on loopback, and returns the environment of a program that uses it.
-func deployment(t *testing.T, opts ...aicontenttest.Option) (*aicontenttest.Server, []string) {
+func deployment(t *testing.T) (*aicontenttest.Server, []string) {
 	t.Helper()
-	srv := aicontenttest.NewServer(t, append(opts, aicontenttest.BasePath("/tenant"))...)
+	srv := aicontenttest.NewServer(t, aicontenttest.BasePath("/tenant"))
 	return srv, []string{"AICONTENT_BASE_URL=" + srv.URL, "AICONTENT_API_KEY=" + srv.APIKey}
+}
+
+// connect connects to a server.
+func connect(t *testing.T, transport mcp.Transport) *agent {
+	t.Helper()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), transport, nil)
+	require.NoError(t, err)
+	return &agent{ClientSession: session}
 }
 
 // dial starts the program and connects to it over its standard input and output.
 func dial(t *testing.T, cmd *exec.Cmd) *agent {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
-		Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-	require.NoError(t, err)
-	return &agent{ClientSession: session}
+	return connect(t, &mcp.CommandTransport{Command: cmd})
+}
+
+// begin creates an image, and sends the error of the call when it has ended.
+func (a *agent) begin(ctx context.Context) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := a.call(ctx, "create_image", lighthouse(1))
+		ended <- err
+	}()
+	return ended
+}
+
+// arrives waits for the first create request.
+func arrives(t *testing.T, srv *aicontenttest.Server) {
+	t.Helper()
+	arrived := func() bool { return requests(srv, aicontenttest.ImagesStore) == 1 }
+	require.Eventually(t, arrived, time.Minute, time.Millisecond)
 }
 
 func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
@@ -71,8 +94,7 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 		"an argument": {[]string{"recordings", "-limit", "1"}, env, `unexpected argument "recordings"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd, stderr := program(t, append([]string{"-journal", t.TempDir()}, c.args...)...)
-			cmd.Env = append(cmd.Env, c.env...)
+			cmd, stderr := program(t, c.env, append([]string{"-journal", t.TempDir()}, c.args...)...)
 			stdout, err := cmd.Output()
 			require.Error(t, err)
 			assert.Equal(t, 2, cmd.ProcessState.ExitCode())
@@ -85,13 +107,9 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	srv, env := deployment(t)
 	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, time.Second))
-	cmd, stderr := program(t, "-journal", t.TempDir())
-	cmd.Env = append(cmd.Env, env...)
+	cmd, stderr := program(t, env, "-journal", t.TempDir())
 	var lines strings.Builder
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(),
-		&mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &lines}, nil)
-	require.NoError(t, err)
-	a := &agent{ClientSession: session}
+	a := connect(t, &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &lines})
 	assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	require.NoError(t, a.Close())
 	assert.Contains(t, stderr.String(), "once waits for what a create request may have become")
@@ -100,78 +118,28 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
 }
 
-func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
-	arrived := make(chan struct{}, 2)
-	srv, env := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
-		if r.Operation == aicontenttest.ImagesStore {
-			arrived <- struct{}{}
-		}
-	}))
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 2*time.Second))
-	journal := t.TempDir()
-	cmd, _ := program(t, "-journal", journal)
-	cmd.Env = append(cmd.Env, env...)
-	first := dial(t, cmd)
-	ended := make(chan error)
-	go func() {
-		_, _, err := first.call(t.Context(), "create_image", lighthouse(1))
-		ended <- err
-	}()
-	<-arrived
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, <-ended)
-	require.Empty(t, srv.Records())
-
-	cmd, stderr := program(t, "-journal", journal, "-wait", "1s")
-	cmd.Env = append(cmd.Env, env...)
-	second := dial(t, cmd)
-	text := second.mustFail(t, "create_image", lighthouse(1))
-	assert.Contains(t, text, "It may have been created. Call again with the same arguments")
-	assert.Contains(t, text, "Reason: an earlier request may still create the record")
-	second.mustCreate(t, "create_image", lighthouse(2))
-	require.NoError(t, second.Close(), stderr)
-	assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))
-}
-
 func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 	for name, cancelled := range map[string]bool{"and is waited for": false, "and was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
-			arrived := make(chan struct{})
 			srv, env := deployment(t)
-			srv.FaultWhen(func(r *aicontenttest.Request) bool {
-				if r.Operation != aicontenttest.ImagesStore {
-					return false
-				}
-				close(arrived)
-				return true
-			}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
-			cmd, _ := program(t, "-journal", t.TempDir())
-			cmd.Env = append(cmd.Env, env...)
+			srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			cmd, _ := program(t, env, "-journal", t.TempDir())
 			stdin, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			stdout, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
-			session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
-				Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-			require.NoError(t, err)
-			a := &agent{ClientSession: session}
+			a := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			ended := make(chan error, 1)
-			go func() {
-				_, _, err := a.call(ctx, "create_image", lighthouse(1))
-				ended <- err
-			}()
-			<-arrived
+			ended := a.begin(ctx)
+			arrives(t, srv)
 			if cancelled {
 				cancel()
 				require.Error(t, <-ended)
 				require.NoError(t, a.Ping(t.Context(), nil)) // the server has read of it
-				ended <- context.Canceled
 			}
 			require.NoError(t, stdin.Close())
-			require.Error(t, <-ended)
 			require.NoError(t, cmd.Wait())
 		})
 	}
@@ -195,12 +163,11 @@ func TestTheConfigurationInREADMEWorks(t *testing.T) {
 	assert.Equal(t, "mcp", filepath.Base(entry.Command))
 	root := recordings(t, 1)
 	mine := strings.NewReplacer("/home/me/recordings", root.Name(), "/home/me/journal", t.TempDir())
-	cmd, stderr := program(t, strings.Split(mine.Replace(strings.Join(entry.Args, "\n")), "\n")...)
-	for i, name := range []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY"} {
+	for _, name := range []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY"} {
 		assert.Contains(t, entry.Env, name)
-		cmd.Env = append(cmd.Env, env[i])
 	}
 	assert.Len(t, entry.Env, 2)
+	cmd, stderr := program(t, env, strings.Split(mine.Replace(strings.Join(entry.Args, "\n")), "\n")...)
 	a := dial(t, cmd)
 	a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
 	require.NoError(t, a.Close(), stderr)

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,20 +47,16 @@ type agent struct {
 	progress []string // messages of the notifications
 }
 
-// startAgent starts a server, whose journal is in dir, and connects to it.
-func startAgent(t *testing.T, srv *aicontenttest.Server, dir string, limit uint, root *os.Root) *agent {
-	t.Helper()
-	return startWith(t, srv, dir, limit, root, once.Dir(filepath.Join(dir, "names")))
-}
-
-func startWith(
-	t *testing.T, srv *aicontenttest.Server, dir string, limit uint, root *os.Root, ledger once.Ledger,
+// startAgent starts a server, whose journal is in dir, and connects to it. A ledger replaces that of the journal.
+func startAgent(
+	t *testing.T, srv *aicontenttest.Server, dir string, limit uint, root *os.Root, ledger ...once.Ledger,
 ) *agent {
 	t.Helper()
+	ledger = append(ledger, once.Dir(filepath.Join(dir, "names")))
 	b := &budget{filepath.Join(dir, "days"), limit}
 	require.NoError(t, os.MkdirAll(b.dir, 0o700))
 	client := srv.Client(aicontent.WithAttemptHook(b.attempt))
-	names, err := once.New(client, ledger, once.WithSettleTime(settleTime), once.WithMaxWait(patience))
+	names, err := once.New(client, ledger[0], once.WithSettleTime(settleTime), once.WithMaxWait(patience))
 	require.NoError(t, err)
 	here, there := mcp.NewInMemoryTransports()
 	all := &tools{client, names, b, root, slog.New(slog.DiscardHandler)}
@@ -82,12 +79,33 @@ func startWith(
 }
 
 // call calls a tool and returns the text of its result.
-func (a *agent) call(ctx context.Context, tool string, arguments map[string]any) (text string, isError bool, err error) {
+func (a *agent) call(
+	ctx context.Context, tool string, arguments map[string]any,
+) (text string, isError bool, err error) {
 	res, err := a.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		return "", false, err
 	}
 	return res.Content[0].(*mcp.TextContent).Text, res.IsError, nil
+}
+
+// result calls a tool, and returns the text of its result, which must be an error if it fails.
+func (a *agent) result(t *testing.T, fails bool, tool string, arguments map[string]any) string {
+	t.Helper()
+	text, isError, err := a.call(t.Context(), tool, arguments)
+	require.NoError(t, err)
+	require.Equal(t, fails, isError, text)
+	return text
+}
+
+func (a *agent) must(t *testing.T, tool string, arguments map[string]any) string {
+	t.Helper()
+	return a.result(t, false, tool, arguments)
+}
+
+func (a *agent) mustFail(t *testing.T, tool string, arguments map[string]any) string {
+	t.Helper()
+	return a.result(t, true, tool, arguments)
 }
 
 // A created is what a tool that creates returns.
@@ -97,23 +115,20 @@ type created struct {
 	Billed bool `json:"billed_by_this_call"`
 }
 
-// mustCreate calls a tool that has to succeed.
+// mustCreate calls a tool that has to create or find a record.
 func (a *agent) mustCreate(t *testing.T, tool string, arguments map[string]any) (c created) {
 	t.Helper()
-	text, isError, err := a.call(t.Context(), tool, arguments)
-	require.NoError(t, err)
-	require.False(t, isError, text)
-	require.NoError(t, json.Unmarshal([]byte(text), &c))
+	require.NoError(t, json.Unmarshal([]byte(a.must(t, tool, arguments)), &c))
 	return c
 }
 
-// mustFail calls a tool that has to fail, and returns the text of the error.
-func (a *agent) mustFail(t *testing.T, tool string, arguments map[string]any) string {
+// mustTimeOut calls a tool whose result the agent does not wait for.
+func (a *agent) mustTimeOut(t *testing.T, patience time.Duration, arguments map[string]any) {
 	t.Helper()
-	text, isError, err := a.call(t.Context(), tool, arguments)
-	require.NoError(t, err)
-	require.True(t, isError, text)
-	return text
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, _, err := a.call(ctx, "create_image", arguments)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 // obey makes a call, and makes it again where the error says so, or says to ask the user, who is stubborn. It reports
@@ -158,72 +173,72 @@ func recordings(t *testing.T, n int) *os.Root {
 	return root
 }
 
-func TestEachCallMadeTwiceUnderFaultsIsBilledOnceAndTheLimitHolds(t *testing.T) {
+func TestServersOfOneJournalBillEachCallOnceUnderFaultsAndKeepTheLimit(t *testing.T) {
 	const calls, files, limit = 200, 40, 130
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		dir := t.TempDir()
-		a := startAgent(t, srv, dir, limit, recordings(t, files))
+		dir, root := t.TempDir(), recordings(t, files)
+		servers := []*agent{startAgent(t, srv, dir, limit, root), startAgent(t, srv, dir, limit, root)}
 		srv.Chaos(1, 0.2)
-		tool := func(i int) (string, map[string]any) {
+		twice := func(i int) (ids [2]string) {
+			name, arguments := "create_image", lighthouse(i)
 			if i < files {
-				return "transcribe_file", map[string]any{"path": fmt.Sprintf("%d.wav", i), "language": "GB"}
+				name, arguments = "transcribe_file", map[string]any{"path": fmt.Sprintf("%d.wav", i), "language": "GB"}
 			}
-			return "create_image", lighthouse(i)
-		}
-		day := func() (ids []string) {
-			ids = make([]string, calls)
-			slots := make(chan struct{}, 8)
-			var wg sync.WaitGroup
-			for i := range calls {
-				slots <- struct{}{}
-				wg.Go(func() {
-					defer func() { <-slots }()
-					name, arguments := tool(i)
-					if i%3 == 0 {
-						// This agent loses patience, at a time of its own, before it calls twice.
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond)
-						_, _, _ = a.call(ctx, name, arguments)
-						cancel()
-					}
-					var both sync.WaitGroup
-					var first, second created
-					both.Go(func() { first, _ = a.obey(t, name, arguments) })
-					both.Go(func() { second, _ = a.obey(t, name, arguments) })
-					both.Wait()
-					if first.Record.ID != "" && second.Record.ID != "" {
-						assert.Equal(t, first.Record.ID, second.Record.ID, "the same call is the same record")
-					}
-					ids[i] = first.Record.ID
+			if i%3 == 0 {
+				// This agent loses patience, at a time of its own, before it calls twice.
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond)
+				_, _, _ = servers[i%2].call(ctx, name, arguments)
+				cancel()
+			}
+			var both sync.WaitGroup
+			for n, server := range servers {
+				both.Go(func() {
+					c, _ := server.obey(t, name, arguments)
+					ids[n] = c.Record.ID
 				})
 			}
-			wg.Wait()
+			both.Wait()
 			return ids
 		}
-		missing := func(ids []string) int {
-			return len(slices.DeleteFunc(ids, func(id string) bool { return id != "" }))
-		}
-
 		days, before := 0, 0
-		for left := calls; left > 0; days++ {
+		for left := int64(calls); left > 0; days++ {
 			require.Less(t, days, 5, "a day allows for some of the records at least")
-			left = missing(day())
+			var refused atomic.Int64
+			var agents sync.WaitGroup
+			slots := make(chan struct{}, 8)
+			for i := range calls {
+				slots <- struct{}{}
+				agents.Go(func() {
+					ids := twice(i)
+					if ids[0] == "" {
+						refused.Add(1)
+					} else if ids[1] != "" {
+						assert.Equal(t, ids[0], ids[1], "the same call is the same record")
+					}
+					<-slots
+				})
+			}
+			agents.Wait()
+			left = refused.Load()
 			today := len(srv.Records()) - before
 			t.Logf("day %d: %d records, %d calls refused", days+1, today, left)
 			assert.LessOrEqual(t, today, limit)
 			assert.True(t, left == 0 || today > limit/2, "what created nothing must not count")
 			before += today
-			midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-			time.Sleep(time.Until(midnight))
+			time.Sleep(time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)))
 		}
 		assert.Greater(t, days, 1, "the limit must be met")
-		assert.Len(t, srv.Records(), calls, "each call made twice is one record")
-		names := make(map[string]bool)
+		names, faulty := make(map[string]bool), 0
 		for _, record := range srv.Records() {
+			assert.False(t, names[record.Name], "each call made twice is one record")
 			names[record.Name] = true
 		}
 		assert.Len(t, names, calls)
-		faulty := len(slices.DeleteFunc(srv.Requests(), func(r aicontenttest.Request) bool { return r.Fault == "" }))
-		t.Logf("%d requests, %d of them faulty", len(srv.Requests()), faulty)
+		for _, r := range srv.Requests() {
+			if r.Fault != "" {
+				faulty++
+			}
+		}
 		assert.Greater(t, faulty*6, len(srv.Requests()), "a fifth of the requests is faulty")
 	}, aicontenttest.Latency(time.Second))
 }
@@ -231,58 +246,54 @@ func TestEachCallMadeTwiceUnderFaultsIsBilledOnceAndTheLimitHolds(t *testing.T) 
 func TestTheSameArgumentsAreTheSameRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		root := recordings(t, 2)
-		require.NoError(t, root.WriteFile("copy.wav", read(t, root, "0.wav"), 0o600))
+		data, err := root.ReadFile("0.wav")
+		require.NoError(t, err)
+		require.NoError(t, root.WriteFile("copy.wav", data, 0o600))
 		a := startAgent(t, srv, t.TempDir(), 100, root)
-
-		first := a.mustCreate(t, "create_image", lighthouse(1))
-		assert.True(t, first.Billed)
-		assert.Equal(t, srv.URL+"/pictures/1.png", first.Record.URL)
-		with := func(key string, value any) map[string]any {
-			arguments := lighthouse(1)
-			arguments[key] = value
-			return arguments
-		}
-		for _, same := range []map[string]any{lighthouse(1), with("again", 1), with("style", "")} {
-			c := a.mustCreate(t, "create_image", same)
-			assert.Equal(t, first.Record.ID, c.Record.ID, "%v", same)
-			assert.False(t, c.Billed, "%v", same)
-		}
-		seen := []string{first.Record.ID}
-		for _, other := range []map[string]any{
-			with("again", 2), with("again", 3), with("style", "retro"), with("medium", "chalk"), with("filter", "sepia"),
-			with("resolution", "512x512"), with("description", "Lighthouse 1."),
+		for tool, c := range map[string]struct {
+			arguments   map[string]any
+			same, other []map[string]any // changes of the arguments
+		}{
+			"create_image": {
+				lighthouse(1),
+				[]map[string]any{{}, {"again": 1}, {"style": ""}},
+				[]map[string]any{
+					{"again": 2}, {"again": 3}, {"style": "retro"}, {"medium": "chalk"}, {"filter": "sepia"},
+					{"resolution": "512x512"}, {"description": "Lighthouse 1."},
+				},
+			},
+			"transcribe_file": {
+				map[string]any{"path": "0.wav"},
+				[]map[string]any{{}, {"path": "copy.wav"}},
+				[]map[string]any{{"path": "1.wav"}, {"language": "GB"}, {"description": "A talk"}, {"again": 2}},
+			},
 		} {
-			c := a.mustCreate(t, "create_image", other)
-			assert.NotContains(t, seen, c.Record.ID, "%v", other)
-			assert.True(t, c.Billed)
-			assert.Equal(t, c.Record.ID, a.mustCreate(t, "create_image", other).Record.ID)
-			seen = append(seen, c.Record.ID)
-		}
-
-		transcribe := func(path string, more ...any) created {
-			arguments := map[string]any{"path": path}
-			for i := 0; i < len(more); i += 2 {
-				arguments[more[i].(string)] = more[i+1]
+			changed := func(change map[string]any) map[string]any {
+				arguments := maps.Clone(c.arguments)
+				maps.Copy(arguments, change)
+				return arguments
 			}
-			return a.mustCreate(t, "transcribe_file", arguments)
+			first := a.mustCreate(t, tool, c.arguments)
+			assert.True(t, first.Billed)
+			for _, change := range c.same {
+				again := a.mustCreate(t, tool, changed(change))
+				assert.Equal(t, first.Record.ID, again.Record.ID, "%s %v", tool, change)
+				assert.False(t, again.Billed, "%s %v", tool, change)
+			}
+			seen := []string{first.Record.ID}
+			for _, change := range c.other {
+				another := a.mustCreate(t, tool, changed(change))
+				assert.NotContains(t, seen, another.Record.ID, "%s %v", tool, change)
+				assert.True(t, another.Billed)
+				assert.Equal(t, another.Record.ID, a.mustCreate(t, tool, changed(change)).Record.ID)
+				seen = append(seen, another.Record.ID)
+			}
 		}
-		text := transcribe("0.wav")
-		assert.Contains(t, text.Record.Result, "No transcript")
-		assert.Equal(t, text.Record.ID, transcribe("copy.wav").Record.ID, "the path makes no difference")
-		assert.NotEqual(t, text.Record.ID, transcribe("1.wav").Record.ID)
-		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "language", "GB").Record.ID)
-		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "description", "A talk").Record.ID)
-		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "again", 2).Record.ID)
-		require.NoError(t, root.WriteFile("0.wav", read(t, root, "1.wav"), 0o600))
-		assert.NotEqual(t, text.Record.ID, transcribe("0.wav").Record.ID, "other content is another record")
+		require.NoError(t, root.WriteFile("0.wav", append(data, "more"...), 0o600))
+		changed := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
+		assert.True(t, changed.Billed, "other content is another record")
+		assert.Contains(t, changed.Record.Result, "No transcript")
 	})
-}
-
-func read(t *testing.T, root *os.Root, path string) []byte {
-	t.Helper()
-	data, err := root.ReadFile(path)
-	require.NoError(t, err)
-	return data
 }
 
 func TestAPathOutOfTheFolderIsRefused(t *testing.T) {
@@ -316,37 +327,32 @@ func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 		require.NoError(t, err)
 		without, err := startAgent(t, srv, t.TempDir(), 17, nil).ListTools(t.Context(), nil)
 		require.NoError(t, err)
-		var names []string
+		assert.Len(t, without.Tools, len(with.Tools)-2, "without a folder there is nothing to transcribe")
+		var all []string
+		schemas := make(map[string]any)
 		for _, tool := range with.Tools {
-			names = append(names, tool.Name)
-			hints := tool.Annotations
-			creates := tool.Name == "create_image" || tool.Name == "transcribe_file"
-			assert.True(t, hints.IdempotentHint, tool.Name)
-			assert.Equal(t, !creates, hints.ReadOnlyHint, tool.Name)
-			assert.Equal(t, creates, *hints.OpenWorldHint, tool.Name)
-			if creates {
+			hints, cost := tool.Annotations, "Free."
+			if !hints.ReadOnlyHint {
+				cost = "COSTS MONEY: a new record is billed, at most 17 a day."
 				assert.False(t, *hints.DestructiveHint, tool.Name)
-				assert.Contains(t, tool.Description, "COSTS MONEY: a new record is billed, at most 17 a day.")
-			} else {
-				assert.Contains(t, tool.Description, "Free.", tool.Name)
 			}
+			assert.Contains(t, tool.Description, cost)
+			assert.True(t, hints.IdempotentHint, tool.Name)
+			assert.Equal(t, !hints.ReadOnlyHint, *hints.OpenWorldHint, tool.Name)
+			all = append(all, fmt.Sprint(tool.Name, " ", hints.ReadOnlyHint))
+			schemas[tool.Name] = tool.InputSchema
 		}
-		assert.ElementsMatch(t, names, strings.Fields(
-			"create_image transcribe_file list_folder show_image show_transcription list_images list_transcriptions"))
-		assert.Len(t, without.Tools, len(names)-2, "without a folder there is nothing to transcribe")
-		i := slices.IndexFunc(with.Tools, func(tool *mcp.Tool) bool { return tool.Name == "create_image" })
-		var schema struct {
-			Properties map[string]struct{ Enum []string }
-		}
-		data, err := json.Marshal(with.Tools[i].InputSchema)
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(data, &schema))
+		assert.ElementsMatch(t, all, []string{
+			"create_image false", "transcribe_file false", "list_folder true", "show_image true",
+			"show_transcription true", "list_images true", "list_transcriptions true",
+		})
+		properties := schemas["create_image"].(map[string]any)["properties"].(map[string]any)
 		for property, want := range map[string]string{
 			"resolution": "1024x1024", "style": "pixel_art", "medium": "watercolor", "filter": "sepia",
 		} {
-			assert.Contains(t, schema.Properties[property].Enum, want)
+			assert.Contains(t, properties[property].(map[string]any)["enum"], want)
 		}
-		assert.Contains(t, fmt.Sprint(with.Tools[i].InputSchema), "2 creates and bills a second one")
+		assert.Contains(t, fmt.Sprint(properties["again"]), "2 creates and bills a second one")
 	})
 }
 
@@ -358,10 +364,7 @@ func TestRecordsAreShownByIDAndListedByName(t *testing.T) {
 		srv.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
 
 		find := func(tool, argument, value string) string {
-			found, isError, err := a.call(t.Context(), tool, map[string]any{argument: value})
-			require.NoError(t, err)
-			require.False(t, isError, found)
-			return found
+			return a.must(t, tool, map[string]any{argument: value})
 		}
 		assert.Contains(t, find("show_image", "id", image.Record.ID), image.Record.URL)
 		assert.Contains(t, find("show_transcription", "id", text.Record.ID), text.Record.Result)
@@ -389,10 +392,7 @@ func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 		const prefix = "It was created. The same call would fail again: change the arguments or ask the user. Reason: "
 		assert.Contains(t, text, prefix+"more than one record has the name (ids: ["+second+" "+first+"])")
 		for _, id := range []string{first, second} {
-			found, isError, err := a.call(t.Context(), "show_image", map[string]any{"id": id})
-			require.NoError(t, err)
-			require.False(t, isError, found)
-			assert.Contains(t, found, `"id":"`+id+`"`)
+			assert.Contains(t, a.must(t, "show_image", map[string]any{"id": id}), `"id":"`+id+`"`)
 		}
 	})
 }
@@ -404,17 +404,13 @@ func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
 		id := srv.AddTranscription(aicontenttest.Transcription{Name: "Talk", Description: long, Result: long}).ID
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
 		for _, tool := range []string{"list_images", "list_transcriptions"} {
-			list, isError, err := a.call(t.Context(), tool, nil)
-			require.NoError(t, err)
-			require.False(t, isError, list)
+			list := a.must(t, tool, nil)
 			assert.Contains(t, list, "wörd wörd ")
 			assert.Contains(t, list, "… (1200000 bytes; show has all)")
 			assert.Less(t, len(list), 2000)
 			assert.True(t, utf8.ValidString(list))
 		}
-		text, _, err := a.call(t.Context(), "show_transcription", map[string]any{"id": id})
-		require.NoError(t, err)
-		assert.Contains(t, text, long)
+		assert.Contains(t, a.must(t, "show_transcription", map[string]any{"id": id}), long)
 	}, aicontenttest.FullRecords)
 }
 
@@ -427,18 +423,21 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 		done  = "It was created. "
 		not   = "Nothing was created. "
 	)
+	refused := func(status int, message string) aicontenttest.Fault {
+		return aicontenttest.Status(status, `{"message":"`+message+`"}`)
+	}
 	for name, c := range map[string]struct {
 		fault aicontenttest.Fault
 		text  string
 	}{
-		"an outage":           {aicontenttest.HTMLPage(502), maybe + soon + "an earlier request may still create the record"},
-		"no response":         {aicontenttest.CloseBeforeRead(), maybe + soon},
-		"not implemented":     {aicontenttest.Status(501, "{}"), maybe + fails},
-		"a redirect":          {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + soon},
-		"no record":           {aicontenttest.Status(201, `{"ok":true}`), done + soon},
-		"too many requests":   {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`), not + again + "Too Many Attempts."},
-		"a refused form":      {aicontenttest.Status(422, `{"message":"Not this."}`), not + fails + "Not this."},
-		"a key that is wrong": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), not + fails + "Unauthenticated."},
+		"an outage":         {aicontenttest.HTMLPage(502), maybe + soon + "an earlier request may still create"},
+		"no response":       {aicontenttest.CloseBeforeRead(), maybe + soon},
+		"not implemented":   {aicontenttest.Status(501, "{}"), maybe + fails},
+		"a redirect":        {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + soon},
+		"no record":         {aicontenttest.Status(201, `{"ok":true}`), done + soon},
+		"too many requests": {refused(429, "Too Many Attempts."), not + again + "Too Many Attempts."},
+		"a refused form":    {refused(422, "Not this."), not + fails + "Not this."},
+		"a wrong key":       {refused(401, "Unauthenticated."), not + fails + "Unauthenticated."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
@@ -461,28 +460,30 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 			})
 		})
 	}
-	t.Run("no connection", func(t *testing.T) {
-		bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-			srv.RefuseConnections(100)
-			text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
-			assert.True(t, strings.HasPrefix(text, not+again+"no connection to the service"), text)
-		})
+}
+
+func TestNothingIsCreatedWithoutAConnection(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		srv.RefuseConnections(100)
+		text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
+		assert.Equal(t, "Nothing was created. Call again with the same arguments in 1m0s. "+
+			"Reason: no connection to the service", text[:strings.Index(text, ". Its name")])
 	})
-	t.Run("values", func(t *testing.T) {
-		bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-			a := startAgent(t, srv, t.TempDir(), 100, nil)
-			for field, value := range map[string]any{"resolution": "1x1", "style": "cubism", "description": " "} {
+}
+
+func TestAWrongValueCostsNoRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		for field, values := range map[string][]any{
+			"resolution": {"1x1"}, "style": {"cubism"}, "description": {" "}, "again": {-1, "2", 1.5},
+		} {
+			for _, value := range values {
 				arguments := lighthouse(1)
 				arguments[field] = value
-				assert.Regexp(t, field+": (enum|is required)", a.mustFail(t, "create_image", arguments))
+				assert.Contains(t, a.mustFail(t, "create_image", arguments), field, "%v", value)
 			}
-			assert.Empty(t, srv.Requests(), "a wrong value costs no search")
-			for _, again := range []any{-1, "2", 1.5} {
-				text := a.mustFail(t, "create_image", map[string]any{"again": again, "description": "x", "resolution": "256x256"})
-				assert.Contains(t, text, "again")
-			}
-			assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
-		})
+		}
+		assert.Empty(t, srv.Requests())
 	})
 }
 
@@ -495,9 +496,7 @@ func TestANameIsFoundAgainByTheWordsOfTheDescription(t *testing.T) {
 			assert.Equal(t, c.Name, c.Record.Name)
 			assert.Equal(t, c.Name, a.mustCreate(t, "create_image", arguments).Name)
 			assert.Regexp(t, `^mcp-[a-z0-9-]{8,60}-[0-9a-f]{32}$`, c.Name)
-			list, _, err := a.call(t.Context(), "list_images", map[string]any{"name": "lighthouse"})
-			require.NoError(t, err)
-			assert.Contains(t, list, c.Record.ID)
+			assert.Contains(t, a.must(t, "list_images", map[string]any{"name": "lighthouse"}), c.Record.ID)
 		}
 		c := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav", "description": "Talk of 灯台"})
 		assert.Regexp(t, `^mcp-talk-of-[0-9a-f]{32}$`, c.Name)
@@ -519,9 +518,7 @@ func TestTheFilesOfTheFolderAreListed(t *testing.T) {
 			Paths []string
 			More  bool
 		}) {
-			text, isError, err := a.call(t.Context(), "list_folder", map[string]any{"contains": contains})
-			require.NoError(t, err)
-			require.False(t, isError, text)
+			text := a.must(t, "list_folder", map[string]any{"contains": contains})
 			require.NoError(t, json.Unmarshal([]byte(text), &listed))
 			return listed
 		}
