@@ -32,9 +32,9 @@ type job struct {
 // maxInRow is how many of these failures end the run.
 const maxInRow = 5
 
-// run transcribes the recordings and sets their errors. Those that have to wait, mostly for the record of an upload of
-// an earlier run, come last. It stops early if the context ends, or with the reason why the others would fail, too.
-func (j *job) run(ctx context.Context) (why error) {
+// run transcribes the recordings and sets their errors. A recording that has to wait comes last, such as one that an
+// earlier run sent. The error is the reason why the others would fail, too, and ends the run early.
+func (j *job) run(ctx context.Context) error {
 	takes := errNotTried
 	for _, names := range []*once.Client{j.quick, j.patient} {
 		inFlight, more := errgroup.WithContext(ctx)
@@ -52,12 +52,12 @@ func (j *job) run(ctx context.Context) (why error) {
 				return j.verdict(r)
 			})
 		}
-		if why = inFlight.Wait(); why != nil {
-			break
+		if why := inFlight.Wait(); why != nil {
+			return why
 		}
 		takes = errLater
 	}
-	return why
+	return nil
 }
 
 // verdict returns a reason to try no further recordings, or nil.

@@ -47,7 +47,7 @@ func (r *recording) story() string {
 	return "failed: " + explain(r.err)
 }
 
-// status is what the summary counts the recording as.
+// status returns the word under which the summary counts the recording.
 func (r *recording) status() string {
 	switch r.err {
 	case nil:
