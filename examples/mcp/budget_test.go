@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,23 +65,12 @@ func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
 	})
 }
 
-func TestNothingIsCreatedWithoutAJournal(t *testing.T) {
-	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		dir := t.TempDir()
-		a := startAgent(t, srv, dir, 100, nil)
-		require.NoError(t, os.RemoveAll(dir))
-		text := a.mustFail(t, "create_image", lighthouse(1))
-		assert.Contains(t, text, "Nothing was created.")
-		assert.Empty(t, srv.Records())
-	})
-}
-
 // full is a ledger on a full disk.
 type full struct{ once.Ledger }
 
 func (full) Put(context.Context, string, []byte, string) (string, error) { return "", syscall.ENOSPC }
 
-func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
+func TestNothingIsCreatedOrCountedIfTheJournalCannotBeWritten(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		dir := t.TempDir()
 		a := startAgent(t, srv, dir, 1, nil, full{once.InMemory()})
@@ -89,7 +79,12 @@ func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
 			assert.True(t, strings.HasPrefix(text, "Nothing was created. Call again"), text)
 			assert.Contains(t, text, "Reason: the ledger failed.")
 		}
+		a = startAgent(t, srv, dir, 1, nil)
+		days := filepath.Join(dir, "days")
+		require.NoError(t, os.Remove(days))
+		assert.Contains(t, a.mustFail(t, "create_image", lighthouse(1)), "Nothing was created.")
 		assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
-		assert.True(t, startAgent(t, srv, dir, 1, nil).mustCreate(t, "create_image", lighthouse(1)).Billed)
+		require.NoError(t, os.Mkdir(days, 0o700))
+		assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	})
 }
