@@ -2,18 +2,15 @@ package integration
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const module = "github.com/aicontent/aicontent-go"
@@ -42,32 +39,19 @@ var files = []string{
 // imported returns the packages of this module that a file imports.
 func imported(t *testing.T, file string) (list []string) {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-	require.NoError(t, err)
-	for _, spec := range parsed.Imports {
-		if path, found := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module); found {
+	for _, spec := range parse(t, file).Imports {
+		if path, found := strings.CutPrefix(literal(spec.Path), module); found {
 			list = append(list, strings.TrimPrefix(strings.TrimPrefix(path, "/"), "internal/"))
 		}
 	}
 	return list
 }
 
-// sources returns the files of the root, of package once and of internal/ that are no tests.
-func sources(t *testing.T) (list []string) {
-	t.Helper()
-	for _, pattern := range []string{"../*.go", "../once/*.go", "../internal/*/*.go"} {
-		found, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		list = append(list, found...)
-	}
-	return slices.DeleteFunc(list, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
-}
-
 func TestEachPackageImportsOnlyThoseBelowIt(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, file := range sources(t) {
-		pkg := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "..")
+		pkg := strings.TrimPrefix(path.Base(path.Dir(file)), "..")
 		seen[pkg] = true
 		allowed, listed := imports[pkg]
 		if file == "../client.go" { // where NewClient builds the transport
@@ -82,10 +66,8 @@ func TestEachPackageImportsOnlyThoseBelowIt(t *testing.T) {
 func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 	t.Parallel()
 	var found []string
-	for _, file := range sources(t) {
-		if filepath.Dir(file) == ".." {
-			found = append(found, filepath.Base(file))
-		}
+	for _, file := range rootFiles(t) {
+		found = append(found, path.Base(file))
 	}
 	assert.ElementsMatch(t, files, found)
 }
@@ -107,13 +89,11 @@ var all = []string{"OutcomeUnknown", "OutcomeNotExecuted", "OutcomeExecuted", "U
 func TestOutcomesAreClaimedWhereTheyAreKnown(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t) {
-		if dir := filepath.ToSlash(filepath.Dir(file)); dir != ".." && dir != "../internal/engine" {
+		if dir := path.Dir(file); dir != ".." && dir != "../internal/engine" {
 			continue
 		}
-		name := strings.TrimPrefix(filepath.ToSlash(file), "../")
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(parsed, func(n ast.Node) bool {
+		name := strings.TrimPrefix(file, "../")
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
 			if compares, ok := n.(*ast.BinaryExpr); ok && (compares.Op == token.EQL || compares.Op == token.NEQ) {
 				return false
 			}
@@ -129,10 +109,8 @@ func TestOutcomesAreClaimedWhereTheyAreKnown(t *testing.T) {
 func TestNoLineHasMoreThan120Columns(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t) {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
 		n := 0
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(read(t, file)) {
 			n++
 			columns := utf8.RuneCountInString(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
 			assert.LessOrEqual(t, columns, 120, "%s:%d", file, n)

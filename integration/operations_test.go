@@ -3,12 +3,8 @@ package integration
 import (
 	"context"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,39 +15,17 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// inspect calls visit for each node of a file.
-func inspect(t *testing.T, file string, visit func(ast.Node)) {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	require.NoError(t, err)
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		visit(n)
-		return true
-	})
-}
-
-// literal returns the value of a string literal, and nothing for anything else.
-func literal(n ast.Node) string {
-	if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-		text, _ := strconv.Unquote(lit.Value)
-		return text
-	}
-	return ""
-}
-
 // operations returns the constants of the type Operation, by name.
 func operations(t *testing.T) map[string]aicontent.Operation {
 	t.Helper()
 	found := map[string]aicontent.Operation{}
-	inspect(t, "../request.go", func(n ast.Node) {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 {
-			return
+	for n := range ast.Preorder(parse(t, "../request.go")) {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Operation" {
+				found[spec.Names[0].Name] = aicontent.Operation(literal(spec.Values[0]))
+			}
 		}
-		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Operation" {
-			found[spec.Names[0].Name] = aicontent.Operation(literal(spec.Values[0]))
-		}
-	})
+	}
 	require.Greater(t, len(found), 10)
 	return found
 }
@@ -59,11 +33,10 @@ func operations(t *testing.T) map[string]aicontent.Operation {
 // documented returns the method and path of each operation in openapi.yaml, such as GET /images/{id}.
 func documented(t *testing.T) map[aicontent.Operation]string {
 	t.Helper()
-	text, err := os.ReadFile("../openapi.yaml")
-	require.NoError(t, err)
 	var path, method string
 	found := map[aicontent.Operation]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(  /\S*|    [a-z]+|      operationId): ?(\S*)$`).FindAllStringSubmatch(string(text), -1) {
+	const lines = `(?m)^(  /\S*|    [a-z]+|      operationId): ?(\S*)$`
+	for _, m := range matches(lines, read(t, "../openapi.yaml")) {
 		switch key := strings.TrimSpace(m[1]); {
 		case strings.HasPrefix(key, "/"):
 			path = key
@@ -80,22 +53,29 @@ func documented(t *testing.T) map[aicontent.Operation]string {
 func listed(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	inspect(t, file, func(n ast.Node) {
+	for n := range ast.Preorder(parse(t, file)) {
 		if call, ok := n.(*ast.CallExpr); ok {
 			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Calls" {
 				found[literal(call.Args[0])] = true
 			}
 		}
-	})
+	}
 	return found
+}
+
+// started returns a server that tells no test of violations: these calls need not be allowed.
+func started(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
+	t.Helper()
+	srv, err := aicontenttest.Start(opts...)
+	require.NoError(t, err)
+	t.Cleanup(srv.Close)
+	return srv
 }
 
 // made makes all calls, and returns method and path of the requests that they sent, and the operations that the kit saw.
 func made(t *testing.T) (sent map[aicontent.Operation]string, seen map[aicontent.Operation]bool) {
 	t.Helper()
-	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"))
-	require.NoError(t, err)
-	t.Cleanup(srv.Close)
+	srv := started(t, aicontenttest.BasePath("/tenant"))
 	srv.AddImage(aicontenttest.Image{ID: "7", Name: "n"})
 	srv.AddTranscription(aicontenttest.Transcription{ID: "7", Name: "n"})
 	record := regexp.MustCompile(`/7$`)
@@ -122,9 +102,7 @@ func made(t *testing.T) (sent map[aicontent.Operation]string, seen map[aicontent
 // exercised returns the operations that the suite of the kit succeeds with.
 func exercised(t *testing.T) map[aicontent.Operation]bool {
 	t.Helper()
-	srv, err := aicontenttest.Start()
-	require.NoError(t, err)
-	t.Cleanup(srv.Close)
+	srv := started(t)
 	t.Run("suite", func(t *testing.T) { aicontenttest.TestService(t, srv.Client) })
 	found := map[aicontent.Operation]bool{}
 	for _, r := range srv.Requests() {
@@ -140,12 +118,14 @@ func TestOperationsAreInEveryPlace(t *testing.T) {
 	sent, seen := made(t)
 	inRoot, here := listed(t, "../client_test.go"), listed(t, "helpers_test.go")
 	verbs, inKit := map[string]bool{}, map[string]bool{}
-	inspect(t, "../internal/fakes/calls.go", func(n ast.Node) { verbs[strings.TrimPrefix(literal(n), ".")] = true })
-	inspect(t, "../aicontenttest/requests.go", func(n ast.Node) {
+	for n := range ast.Preorder(parse(t, "../internal/fakes/calls.go")) {
+		verbs[strings.TrimPrefix(literal(n), ".")] = true
+	}
+	for n := range ast.Preorder(parse(t, "../aicontenttest/requests.go")) {
 		if spec, ok := n.(*ast.ValueSpec); ok {
 			inKit[spec.Names[0].Name] = true
 		}
-	})
+	}
 	for name, op := range operations(t) {
 		collection, verb, _ := strings.Cut(string(op), ".")
 		in := func(place string, found bool) { assert.True(t, found, "%s is missing in %s", op, place) }
@@ -176,11 +156,70 @@ func TestTheFilesPartIsNamedOnce(t *testing.T) {
 	t.Parallel()
 	var places []string
 	for _, file := range sources(t) {
-		inspect(t, file, func(n ast.Node) {
+		for n := range ast.Preorder(parse(t, file)) {
 			if text := literal(n); text == "file" || strings.HasPrefix(text, `file"`) || strings.HasSuffix(text, `"file`) {
 				places = append(places, file)
 			}
-		})
+		}
 	}
 	assert.Equal(t, []string{"../multipart.go"}, places)
+}
+
+// exported returns the exported names that the root declares: of the package, and the methods and fields of its types.
+func exported(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	add := func(idents ...*ast.Ident) {
+		for _, ident := range idents {
+			if ident.IsExported() {
+				names[ident.Name] = true
+			}
+		}
+	}
+	for _, file := range rootFiles(t) {
+		for n := range ast.Preorder(parse(t, file)) {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				add(n.Name)
+			case *ast.TypeSpec:
+				add(n.Name)
+				if fields, ok := n.Type.(*ast.StructType); ok && n.Name.IsExported() {
+					for _, field := range fields.Fields.List {
+						add(field.Names...)
+					}
+				}
+			case *ast.ValueSpec:
+				add(n.Names...)
+			}
+		}
+	}
+	return names
+}
+
+// Who adds a name writes down what it is for: in a document, an example or a test. A name that none of them uses is
+// one that every later version must keep for nobody.
+func TestEveryExportedNameIsUsed(t *testing.T) {
+	t.Parallel()
+	unused := exported(t)
+	require.Greater(t, len(unused), 200, "names were found")
+	require.Contains(t, unused, "WithStallTimeout")
+	require.Contains(t, unused, "RetryAfter", "a field")
+	require.Contains(t, unused, "HasNext", "a method")
+	for _, file := range tree(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") || isExample(file) {
+			for n := range ast.Preorder(parse(t, file)) {
+				if ident, ok := n.(*ast.Ident); ok {
+					delete(unused, ident.Name)
+				}
+			}
+		}
+	}
+	for _, file := range tree(t, ".md") {
+		if file == "../README.md" || strings.HasPrefix(file, "../docs/") {
+			for _, word := range matches(`\w+`, read(t, file)) {
+				delete(unused, word[0])
+			}
+		}
+	}
+	assert.Empty(t, unused)
 }

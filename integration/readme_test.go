@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,11 +23,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-func readme(t *testing.T) string {
-	text, err := os.ReadFile("../README.md")
-	require.NoError(t, err)
-	return string(text)
-}
+func readme(t *testing.T) string { return read(t, "../README.md") }
 
 // flat is code without indentation, so that a block can be found inside a function.
 func flat(code string) string {
@@ -55,20 +49,13 @@ func documents(t *testing.T) []string {
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	t.Parallel()
 	var compiled strings.Builder
-	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		slashed := filepath.ToSlash(path)
-		if err == nil && filepath.Ext(path) == ".go" &&
-			(filepath.Base(path) == "example_test.go" || strings.HasPrefix(slashed, "../examples/") || strings.HasPrefix(slashed, "../docs/recipes/")) {
-			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			compiled.WriteString(flat(string(text)) + "\n")
+	for _, path := range tree(t, ".go") {
+		if isExample(path) || strings.HasSuffix(path, "/example_test.go") {
+			compiled.WriteString(flat(read(t, path)) + "\n")
 		}
-		return err
-	}))
+	}
 	for _, name := range documents(t) {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for _, block := range blocks(string(text), "go") {
+		for _, block := range blocks(read(t, name), "go") {
 			assert.True(t, strings.Contains(compiled.String(), flat(block)), "%s has code that is not compiled:\n%s", name, block)
 		}
 	}
@@ -79,33 +66,20 @@ func TestPackageDocListsEveryOption(t *testing.T) {
 	t.Parallel()
 	given := map[string]string{"Option": "client", "CallOption": "call"}
 	want := map[string]string{}
-	files, err := filepath.Glob("../*.go")
-	require.NoError(t, err)
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		for _, declaration := range file.Decls {
-			f, ok := declaration.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "With") {
-				continue
+	for _, file := range rootFiles(t) {
+		for n := range ast.Preorder(parse(t, file)) {
+			if f, ok := n.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "With") {
+				result := f.Type.Results.List[0].Type.(*ast.Ident).Name
+				require.Contains(t, given, result)
+				want[f.Name.Name] = given[result]
 			}
-			result := f.Type.Results.List[0].Type.(*ast.Ident).Name
-			require.Contains(t, given, result)
-			want["`"+f.Name.Name+"`"] = given[result]
 		}
 	}
 	require.NotEmpty(t, want)
-	text, err := os.ReadFile("../doc.go")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n// # Options\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n// # ")
 	got := map[string]string{}
-	for _, row := range regexp.MustCompile(`(?m)^//\t(With\w+) +(client|call) +\S`).FindAllStringSubmatch(section, -1) {
-		got["`"+row[1]+"`"] = row[2]
+	options := section(t, read(t, "../doc.go"), "// # ", "Options")
+	for _, row := range matches(`(?m)^//\t(With\w+) +(client|call) +\S`, options) {
+		got[row[1]] = row[2]
 	}
 	assert.Equal(t, want, got)
 }
@@ -114,26 +88,19 @@ func TestPackageDocListsEveryOption(t *testing.T) {
 func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
-	once, err := filepath.Glob("../once/*.go")
-	require.NoError(t, err)
-	for _, file := range append(sources(t), once...) {
-		if strings.Contains(filepath.ToSlash(file), "/fakes/") {
-			continue
+	for _, file := range sources(t) {
+		if !strings.Contains(file, "/fakes/") {
+			code.WriteString(read(t, file))
 		}
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		code.Write(text)
 	}
 	// These come from the operating system, the resolver, the TLS package, a proxy or the server.
 	foreign := []string{
 		"connection refused", "no such host", "certificate signed by unknown authority", "certificate required",
 		"handshake failure", "Proxy Authentication Required",
 	}
-	text, err := os.ReadFile("../docs/troubleshooting.md")
-	require.NoError(t, err)
 	found := 0
-	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(text), -1) {
-		for _, quote := range regexp.MustCompile("`([^`]* [^`]*)`").FindAllStringSubmatch(row[1], -1) {
+	for _, row := range matches(`(?m)^\| ([^|]+) \|`, read(t, "../docs/troubleshooting.md")) {
+		for _, quote := range matches("`([^`]* [^`]*)`", row[1]) {
 			if slices.Contains(foreign, quote[1]) {
 				continue
 			}
@@ -146,24 +113,38 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	assert.Greater(t, found, 15)
 }
 
+// A form that a document beside the files promises must have a test, and one that is tested must be promised.
+func TestDocumentsNameEveryResponse(t *testing.T) {
+	t.Parallel()
+	var named, files []string
+	for _, room := range []string{".", "internal/lenient", "internal/errtext"} {
+		for _, row := range matches(`(?m)^\|.*\| ([^|]+) \|$`, read(t, path.Join("..", room, "testdata/README.md"))) {
+			for _, file := range matches("`([^`]+/[^`]+)`", row[1]) {
+				named = append(named, filepath.FromSlash(file[1]))
+			}
+		}
+	}
+	for folder, room := range map[string]string{
+		"responses": ".", "records": "internal/lenient", "refused": "internal/lenient", "lists": "internal/lenient",
+		"refused-lists": "internal/lenient", "errors": "internal/errtext",
+	} {
+		found, err := filepath.Glob(filepath.Join("..", room, "testdata", folder, "*"))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, folder)
+		for _, file := range found {
+			files = append(files, filepath.Join(folder, filepath.Base(file)))
+		}
+	}
+	assert.ElementsMatch(t, files, named)
+}
+
 // A link that leads nowhere sends a reader away.
 func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 	t.Parallel()
-	var names []string
-	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
-			return filepath.SkipDir
-		}
-		if filepath.Ext(path) == ".md" {
-			names = append(names, path)
-		}
-		return err
-	}))
+	names := tree(t, ".md")
 	require.Subset(t, names, documents(t))
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for _, link := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(string(text), -1) {
+		for _, link := range matches(`\]\(([^)#:]*)(?:#([^)]*))?\)`, read(t, name)) {
 			target, anchor := name, link[2]
 			if link[1] != "" {
 				target = filepath.Join(filepath.Dir(name), link[1])
@@ -171,9 +152,7 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 			_, err := os.Stat(target)
 			require.NoError(t, err, name)
 			if anchor != "" {
-				there, err := os.ReadFile(target)
-				require.NoError(t, err, name)
-				assert.Contains(t, anchors(string(there)), anchor, "%s links to %s", name, target)
+				assert.Contains(t, anchors(read(t, target)), anchor, "%s links to %s", name, target)
 			}
 		}
 	}
@@ -182,11 +161,9 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 // The README says which statuses are retried in a sentence: it names those of the table, and no others.
 func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../outcome.go")
-	require.NoError(t, err)
 	others, store := map[string]bool{}, map[string]bool{}
 	status := regexp.MustCompile(`\b[45](?:\d\d|xx)\b`)
-	for _, row := range regexp.MustCompile(`(?m)^//\t(\d.*?) {2,}\w+ +(\S+) +(\S+) +\S+$`).FindAllStringSubmatch(string(source), -1) {
+	for _, row := range matches(`(?m)^//\t(\d.*?) {2,}\w+ +(\S+) +(\S+) +\S+$`, read(t, "../outcome.go")) {
 		for _, code := range status.FindAllString(row[1], -1) {
 			if strings.HasPrefix(row[1], "2") {
 				continue
@@ -195,7 +172,10 @@ func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 			store[code] = store[code] || row[3] == "yes"
 		}
 	}
-	for prefix, want := range map[string]map[string]bool{"- List, Show, Update, Delete and Download are retried after ": others, "- Store is retried only if ": store} {
+	for prefix, want := range map[string]map[string]bool{
+		"- List, Show, Update, Delete and Download are retried after ": others,
+		"- Store is retried only if ":                                  store,
+	} {
 		_, rest, found := strings.Cut(readme(t), prefix)
 		require.True(t, found, prefix)
 		sentence, _, _ := strings.Cut(rest, ".\n")
@@ -205,9 +185,18 @@ func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 	}
 }
 
+// section returns the text below a heading, up to the next one that begins alike.
+func section(t *testing.T, text, begins, heading string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, "\n"+begins+heading+"\n")
+	require.True(t, found, heading)
+	rest, _, _ = strings.Cut(rest, "\n"+begins)
+	return rest
+}
+
 // anchors are the headings of a document as links write them.
 func anchors(text string) (list []string) {
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+	for _, heading := range matches(`(?m)^#+ (.*)$`, text) {
 		name := strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-")
 		list = append(list, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, ""))
 	}
@@ -216,7 +205,7 @@ func anchors(text string) (list []string) {
 
 // blocks are the pieces of code in one language that a document shows.
 func blocks(text, language string) (list []string) {
-	for _, block := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+	for _, block := range matches("(?s)```"+language+"\n(.*?)```", text) {
 		list = append(list, block[1])
 	}
 	return list
@@ -291,12 +280,9 @@ func TestReadmeShowsShortBlocks(t *testing.T) {
 // Words of the glossary have one meaning everywhere. More than nine are learned by nobody.
 func TestGlossaryHasNineWords(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/errors.md")
-	require.NoError(t, err)
-	_, glossary, found := strings.Cut(string(text), "\n## Glossary\n")
-	require.True(t, found)
 	var words []string
-	for _, word := range regexp.MustCompile(`(?m)^- \*([a-z ]+)\*: `).FindAllStringSubmatch(glossary, -1) {
+	glossary := section(t, read(t, "../docs/errors.md"), "## ", "Glossary")
+	for _, word := range matches(`(?m)^- \*([a-z ]+)\*: `, glossary) {
 		words = append(words, word[1])
 	}
 	assert.Equal(t, []string{
@@ -313,14 +299,9 @@ func TestReadmeIsUnder200Lines(t *testing.T) {
 // A line that leaves the screen is not read to its end. Tables and code cannot be wrapped.
 func TestLinesOfDocumentsFitAScreen(t *testing.T) {
 	t.Parallel()
-	list, err := filepath.Glob("../docs/*.md")
-	require.NoError(t, err)
-	require.NotEmpty(t, list)
-	for _, name := range append(list, "../README.md") {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
+	for _, name := range documents(t) {
 		n, code := 0, false
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(read(t, name)) {
 			n++
 			fence := strings.HasPrefix(line, "```")
 			code = code != fence
@@ -335,23 +316,22 @@ func TestLinesOfDocumentsFitAScreen(t *testing.T) {
 // Numbers in README that are older than the results beside them would be a claim that nobody measured.
 func TestReadmeHasTheMeasuredNumbers(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../bench/results/results.md")
-	require.NoError(t, err)
-	results := string(text)
+	results := read(t, "../bench/results/results.md")
 	lines := strings.Split(readme(t), "\n")
 	row := func(prefix string) []string {
 		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, prefix) })
 		require.GreaterOrEqual(t, i, 0, prefix)
 		return cells(lines[i])[1:]
 	}
+	faults := []string{"Faults, retries as documented", "Faults, as it comes"}
 	for name, places := range map[string]struct {
 		tables []string // the first that has the client counts
 		column string
 	}{
-		"created exactly once, and reported to the caller": {[]string{"Faults, retries as documented", "Faults, as it comes"}, "made once and told"},
-		"created twice":                               {[]string{"Faults, retries as documented", "Faults, as it comes"}, "made twice"},
-		"still waiting after 20 s":                    {[]string{"Faults, retries as documented", "Faults, as it comes"}, "still waiting"},
-		"requests, searches included":                 {[]string{"Faults, retries as documented", "Faults, as it comes"}, "requests"},
+		"created exactly once, and reported to the caller": {faults, "made once and told"},
+		"created twice":                               {faults, "made twice"},
+		"still waiting after 20 s":                    {faults, "still waiting"},
+		"requests, searches included":                 {faults, "requests"},
 		"a create request over loopback with TLS, ms": {[]string{"Create, loopback with TLS"}, "µs"},
 		"peak memory of a 512 MiB upload, MiB":        {[]string{"Upload 512 MiB"}, "peak memory over start, MiB"},
 	} {
@@ -380,11 +360,7 @@ func TestReadmeHasTheMeasuredNumbers(t *testing.T) {
 // measured number.
 func TestReadmeNamesTheMissedAims(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../bench/results/results.md")
-	require.NoError(t, err)
-	_, aims, found := strings.Cut(string(text), "\n## What this SDK sets out to reach\n")
-	require.True(t, found)
-	aims, _, _ = strings.Cut(aims, "\n## ")
+	aims := section(t, read(t, "../bench/results/results.md"), "## ", "What this SDK sets out to reach")
 	_, prose, found := strings.Cut(strings.Join(strings.Fields(readme(t)), " "), "[This run](bench/results/results.md) missed")
 	require.Equal(t, strings.Contains(aims, "**missed**"), found)
 	prose, _, _ = strings.Cut(prose, "![")
@@ -407,11 +383,8 @@ func milliseconds(t *testing.T, microseconds string) string {
 
 // measured is the median in a table of the results, empty for a client that it does not have.
 func measured(t *testing.T, results, table, client, column string) string {
-	_, section, found := strings.Cut(results, "\n## "+table+"\n")
-	require.True(t, found, table)
-	section, _, _ = strings.Cut(section, "\n## ")
 	at := -1
-	for line := range strings.Lines(section) {
+	for line := range strings.Lines(section(t, results, "## ", table)) {
 		list := cells(line)
 		switch {
 		case len(list) > 0 && list[0] == "SDK":
