@@ -143,11 +143,9 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 					aicontent.WithResponseTimeout(20 * time.Second), aicontent.WithStoreTimeout(20 * time.Second),
 					aicontent.WithProgress(func(p aicontent.Progress) { progress = append(progress, p) }),
 				}
-				fixed, err := aicontent.NewClient(baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
-				require.NoError(t, err)
-				sourced, err := aicontent.NewClient(baseURL, "", append(opts, aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
+				fixed := newClient(t, baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
+				sourced := newClient(t, baseURL, "", append(opts, aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
 					aicontent.WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))...)
-				require.NoError(t, err)
 				for kind, respond := range echoing {
 					now = respond(escape(key))
 					for op, c := range map[string]*aicontent.Client{"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced} {
@@ -185,14 +183,13 @@ func TestTheKeyAppearsInNoPart(t *testing.T) {
 				x := escape(oddKey)
 				body := padding[before*len(x)/len(oddKey):] + x + "aa"
 				opts := []aicontent.Option{
-					aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(status, body))}),
-					aicontent.WithRetryPolicy(oneAttempt),
+					over(fakes.RoundTripper(fakes.Respond(status, body))),
+					oneAttempt,
 				}
 				if status == 500 {
 					opts = append(opts, aicontent.WithMaxResponseSize(small))
 				}
-				c, err := aicontent.NewClient("https://content.example.com", oddKey, opts...)
-				require.NoError(t, err)
+				c := newClient(t, "https://content.example.com", oddKey, opts...)
 				left := strings.TrimLeft(string(bodyOfTheError(t, c)), "a")
 				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
 			}
@@ -219,11 +216,10 @@ func TestTheKeyAppearsInNoHost(t *testing.T) {
 	t.Parallel()
 	const key = "Live-Key-0123456789-ABCDEF"
 	redirect := fakes.Respond(302, "", "Location", "https://"+key+".example/login", key, "1")
-	transport := aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(redirect)})
-	c, err := aicontent.NewClient("https://content.example.com", key, transport)
-	require.NoError(t, err)
+	transport := over(fakes.RoundTripper(redirect))
+	c := newClient(t, "https://content.example.com", key, transport)
 	var resp *aicontent.Response
-	_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
+	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	require.ErrorContains(t, err, "to https://[API key].example/login")
 	fakes.AssertNoKey(t, []any{err, resp}, key)
 	assert.Equal(t, "1", resp.Header["[API key]"][0], "a name is written in another case, too")
@@ -241,10 +237,9 @@ func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("aaaa"+x[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 					return resp, err
 				})
-				c, err := aicontent.NewClient("https://content.example.com", oddKey, aicontent.WithHTTPClient(&http.Client{Transport: s}), aicontent.WithRetryPolicy(oneAttempt))
-				require.NoError(t, err)
+				c := newClient(t, "https://content.example.com", oddKey, over(s), oneAttempt)
 				var resp *aicontent.Response
-				_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
+				_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 				require.Error(t, err)
 				bodies := []string{string(resp.Body)}
 				if unread := (*aicontent.DecodeError)(nil); errors.As(err, &unread) {
@@ -267,10 +262,9 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		return fakes.OnTheWire(401, "X-Debug: key="+key+";", `{"message":"The key `+strings.ReplaceAll(key, "/", `\/`)+` has expired.","errors":{"key":["`+url.QueryEscape(key)+`!"]}}`)
 	})
-	c, err := aicontent.NewClient(baseURL, "sk/live/0123456789")
-	require.NoError(t, err)
+	c := newClient(t, baseURL, "sk/live/0123456789")
 	var resp *aicontent.Response
-	_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
+	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	host := strings.TrimPrefix(baseURL, "http://")
 	host, _, _ = strings.Cut(host, "/")
 	const text = "images.show: 401: The key [API key] has expired; key: [API key]! (%s did not accept the key given to NewClient)"
@@ -293,8 +287,7 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 		return nil, fmt.Errorf("sending %v: %w", r.Header, cause)
 	})
 	for _, key := range []string{fakes.Key, oddKey} {
-		c, err := aicontent.NewClient("https://content.example.com", key, aicontent.WithHTTPClient(&http.Client{Transport: rt}), aicontent.WithRetryPolicy(quick))
-		require.NoError(t, err)
+		c := newClient(t, "https://content.example.com", key, over(rt), quick)
 		for op, call := range allTen(c) {
 			err := call(t.Context())
 			assert.ErrorIs(t, err, cause, op)
@@ -308,7 +301,7 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(oneAttempt), aicontent.WithHTTPClient(&http.Client{
+	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, oneAttempt, aicontent.WithHTTPClient(&http.Client{
 		Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
 	}))
 	require.NoError(t, err)
@@ -327,10 +320,9 @@ func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
 		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })},
 		"limiter":    {aicontent.WithRateLimiter(fakes.Limiter(func(context.Context) error { blow(); return nil }))},
 		"logger":     {aicontent.WithLogger(slog.New(panicking{slog.DiscardHandler}))},
-		"transport":  {aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { blow(); return nil, nil })})},
+		"transport":  {over(fakes.RoundTripper(func(*http.Request) (*http.Response, error) { blow(); return nil, nil }))},
 	} {
-		c, err := aicontent.NewClient(baseURL, fakes.Key, opts...)
-		require.NoError(t, err)
+		c := newClient(t, baseURL, fakes.Key, opts...)
 		for op, call := range allTen(c) {
 			func() {
 				defer func() {
@@ -356,8 +348,7 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return fakes.OnTheWire(422, "X-Secret: header-secret", `{"message":"body-secret"}`)
 	})
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.Level(-100)}))))
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.Level(-100)}))))
 	for _, call := range allTen(c) {
 		require.Error(t, call(t.Context(), aicontent.WithQuery("q", "query-secret"), aicontent.WithFormField("f", "form-secret"), aicontent.WithHeader("X-Token", "token-secret")))
 	}
@@ -372,8 +363,7 @@ func TestDuplicateErrorsAreMasked(t *testing.T) {
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return fakes.OnTheWire(200, "", `{"data":[{"id":"`+fakes.Key+`","name":"n"},{"id":"8\n9","name":"n"}],"links":{"next":null}}`)
 	})
-	c, err := aicontent.NewClient(baseURL, fakes.Key)
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key)
 	names, err := once.New(c, once.InMemory())
 	require.NoError(t, err)
 	_, _, err = names.Images.Store(t.Context(), aStore)

@@ -27,8 +27,7 @@ func receivingFiles(t *testing.T) (*aicontent.Client, <-chan string) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	c, err := aicontent.NewClient(srv.URL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
-	require.NoError(t, err)
+	c := newClient(t, srv.URL, fakes.Key, oneAttempt)
 	t.Cleanup(c.CloseIdleConnections)
 	return c, bodies
 }

@@ -4,46 +4,42 @@ package integration
 import (
 	"context"
 	"maps"
-	"time"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/internal/fakes"
-	"github.com/aicontent/aicontent-go/once"
 )
 
 var (
-	quick      = aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: time.Nanosecond, MaxBackoff: time.Nanosecond}
-	oneAttempt = aicontent.RetryPolicy{MaxAttempts: 1}
+	quick      = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1})
+	oneAttempt = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 	aStore     = aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}
 )
 
+// underRace reports whether the race detector is on, which takes many times the CPU time.
+var underRace bool
+
 // allTen are the ten operations and both iterators.
 func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.CallOption) error {
-	wav := aicontent.FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
 	calls := fakes.Calls("images", c.Images, aStore, aicontent.ImageUpdateParams{Favorite: new(true)})
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
-		aicontent.TranscriptionStoreParams{Name: "n", File: wav}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
+		aicontent.TranscriptionStoreParams{Name: "n", File: wav(0)}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
 	return calls
 }
 
-// storeOnce makes a Store call of package once like one of allTen.
-func storeOnce(ctx context.Context, names *once.Client, op aicontent.Operation) (found bool, err error) {
-	if op == aicontent.ImagesStore {
-		_, found, err = names.Images.Store(ctx, aStore)
-		return found, err
-	}
-	wav := aicontent.FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	_, found, err = names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "n", File: wav})
-	return found, err
+// newClient returns a client of a service.
+func newClient(t testing.TB, baseURL, key string, opts ...aicontent.Option) *aicontent.Client {
+	t.Helper()
+	c, err := aicontent.NewClient(baseURL, key, opts...)
+	require.NoError(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
-// requestsOf returns how many requests of an operation have reached the service.
-func requestsOf(srv *aicontenttest.Server, op aicontenttest.Operation) (n int) {
-	for _, r := range srv.Requests() {
-		if r.Operation == op {
-			n++
-		}
-	}
-	return n
+// over makes a client send through a transport of the caller's.
+func over(transport http.RoundTripper) aicontent.Option {
+	return aicontent.WithHTTPClient(&http.Client{Transport: transport})
 }

@@ -62,7 +62,7 @@ func (s *h2) count() int {
 
 // overHTTP2 hides the transport, so that it is used as it is: create requests go over HTTP/2 then.
 func (s *h2) overHTTP2() aicontent.Option {
-	return aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(s.client.Transport.RoundTrip)})
+	return over(fakes.RoundTripper(s.client.Transport.RoundTrip))
 }
 
 // A service that is being restarted refuses requests that it has not read. net/http cannot send a create request again
@@ -76,17 +76,15 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 		for _, operation := range []string{"show", "update", "delete"} {
 			t.Run(name+"/"+operation, func(t *testing.T) {
 				s := serveH2(t, refuse)
-				c, err := aicontent.NewClient(s.url, "test-key", aicontent.WithHTTPClient(s.client), aicontent.WithRetryPolicy(quick))
-				require.NoError(t, err)
+				c := newClient(t, s.url, "test-key", aicontent.WithHTTPClient(s.client), quick)
 				require.NoError(t, allTen(c)["images."+operation](t.Context()))
 				assert.Equal(t, 2, s.count())
 			})
 		}
 		t.Run(name+"/store", func(t *testing.T) {
 			s := serveH2(t, refuse)
-			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
-			require.NoError(t, err)
-			_, err = c.Images.Store(t.Context(), aStore)
+			c := newClient(t, s.url, "test-key", s.overHTTP2(), quick)
+			_, err := c.Images.Store(t.Context(), aStore)
 			require.Error(t, err)
 			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
 			assert.Equal(t, 1, s.count())
@@ -104,9 +102,8 @@ func TestHTTP2LostStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveH2(t, lose)
-			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
-			require.NoError(t, err)
-			_, err = c.Images.Store(t.Context(), aStore)
+			c := newClient(t, s.url, "test-key", s.overHTTP2(), quick)
+			_, err := c.Images.Store(t.Context(), aStore)
 			require.Error(t, err)
 			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
 			assert.Equal(t, 1, s.count())
@@ -131,8 +128,7 @@ func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	c, err := aicontent.NewClient(srv.URL+"/tenant", "test-key", aicontent.WithHTTPClient(srv.Client()))
-	require.NoError(t, err)
+	c := newClient(t, srv.URL+"/tenant", "test-key", aicontent.WithHTTPClient(srv.Client()))
 	defer c.CloseIdleConnections()
 	for _, name := range []string{"show", "store", "update", "delete"} {
 		require.NoError(t, allTen(c)["images."+name](t.Context()))

@@ -17,7 +17,6 @@ import (
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/internal/fakes"
-	"github.com/aicontent/aicontent-go/once"
 )
 
 // others are the hosts that a middleware asks besides the service: one responds, and one refuses connections.
@@ -98,9 +97,9 @@ func around(t *testing.T, test func(t *testing.T, w *wrapped)) {
 	for name, m := range middlewares {
 		for _, option := range []string{"WithMiddleware", "WithHTTPClient"} {
 			for _, state := range []string{"well", "lost", "refused"} {
-				for _, op := range []aicontenttest.Operation{aicontent.ImagesStore, aicontent.TranscriptionsStore} {
-					t.Run(name+"/"+option+"/"+state+"/"+string(op), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { test(t, newWrapped(t, m, option, state, op)) })
+				for collection, job := range jobs {
+					t.Run(name+"/"+option+"/"+state+"/"+collection, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { test(t, newWrapped(t, m, option, state, job)) })
 					})
 				}
 			}
@@ -111,19 +110,16 @@ func around(t *testing.T, test func(t *testing.T, w *wrapped)) {
 // wrapped is a client with a middleware.
 type wrapped struct {
 	aMiddleware
-	srv      *aicontenttest.Server
-	op       aicontenttest.Operation
-	store    func(context.Context, ...aicontent.CallOption) error
-	names    *once.Client
+	customer
 	attempts int // to create a record
 	state    string
-	file     bool // the request has one
+	hasFile  bool
 	known    bool // of a request without a connection: that nothing was sent
 }
 
-func newWrapped(t *testing.T, m aMiddleware, option, state string, op aicontenttest.Operation) *wrapped {
+func newWrapped(t *testing.T, m aMiddleware, option, state string, j job) *wrapped {
 	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
-	w := &wrapped{aMiddleware: m, srv: srv, op: op, state: state, file: op == aicontent.TranscriptionsStore}
+	w := &wrapped{aMiddleware: m, state: state, hasFile: j.file.Name != ""}
 	others := newOthers(t)
 	wrap := func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -138,21 +134,18 @@ func newWrapped(t *testing.T, m aMiddleware, option, state string, op aicontentt
 	}
 	through := aicontent.WithMiddleware(wrap)
 	// A file whose end was not handed out is not there, whoever was to send it.
-	w.known = w.file || m.seen
+	w.known = w.hasFile || m.seen
 	if option == "WithHTTPClient" {
-		w.known = w.file || m.traced
+		w.known = w.hasFile || m.traced
 		transport := srv.HTTPClient().Transport.(*http.Transport)
 		transport.DisableKeepAlives = true // each request needs a connection
-		through = aicontent.WithHTTPClient(&http.Client{Transport: wrap(transport)})
+		through = over(wrap(transport))
 	}
 	if state == "lost" {
-		srv.FaultOn(op, 1, aicontenttest.LoseResponse())
+		store := func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }
+		srv.FaultWhen(store, 1, aicontenttest.LoseResponse())
 	}
-	c := srv.Client(through, aicontent.WithRetryPolicy(quick))
-	w.store = allTen(c)[string(op)]
-	var err error
-	w.names, err = once.New(c, once.InMemory())
-	require.NoError(t, err)
+	w.customer = newCustomer(t, srv, j, through, quick)
 	return w
 }
 
@@ -161,18 +154,11 @@ func (w *wrapped) assertUnsent(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	want := aicontent.OutcomeUnknown
-	if w.file {
+	if w.hasFile {
 		want = aicontent.OutcomeNotExecuted
 	}
 	assert.Equal(t, want, aicontent.OutcomeOf(err), "%v", err)
 	w.assertCreated(t, 0)
-}
-
-// assertCreated asserts how many create requests reached the service, and that each of them made a record.
-func (w *wrapped) assertCreated(t *testing.T, n int) {
-	t.Helper()
-	assert.Equal(t, n, requestsOf(w.srv, w.op), "create requests")
-	assert.Len(t, w.srv.Records(), n, "records")
 }
 
 // What a middleware does besides is no evidence of what became of the request. Whoever takes it for that creates again
@@ -183,7 +169,7 @@ func TestStoreThroughMiddleware(t *testing.T) {
 		switch {
 		case !w.sends:
 			w.assertUnsent(t, err)
-			if !w.file {
+			if !w.hasFile {
 				assert.Equal(t, 1, w.attempts, "attempts")
 			}
 		case w.state == "refused" && !w.known:
@@ -203,14 +189,14 @@ func TestStoreThroughMiddleware(t *testing.T) {
 // Package once finds the record, or sends again what the service never got.
 func TestOnceThroughMiddleware(t *testing.T) {
 	around(t, func(t *testing.T, w *wrapped) {
-		_, err := storeOnce(t.Context(), w.names, w.op)
+		_, err := w.storeOnce(t.Context())
 		if !w.sends {
 			require.Error(t, err)
 			w.assertCreated(t, 0)
 			return
 		}
 		for calls := 1; calls < 3 && aicontent.Retryable(err); calls++ {
-			_, err = storeOnce(t.Context(), w.names, w.op)
+			_, err = w.storeOnce(t.Context())
 		}
 		require.NoError(t, err)
 		w.assertCreated(t, 1)

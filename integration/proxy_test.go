@@ -44,7 +44,7 @@ func init() {
 		return
 	case "default", "client":
 		trustRoots()
-		opts := []aicontent.Option{aicontent.WithInsecureHTTP(), aicontent.WithRetryPolicy(oneAttempt)}
+		opts := []aicontent.Option{aicontent.WithInsecureHTTP(), oneAttempt}
 		if child == "client" {
 			opts = append(opts, aicontent.WithHTTPClient(&http.Client{}))
 		}
@@ -169,8 +169,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 	p := fakes.StartTunnel(t, "")
 	proxied := &http.Transport{Proxy: func(r *http.Request) (*url.URL, error) { return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil }}
 	defer proxied.CloseIdleConnections()
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: proxied}))
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key, over(proxied))
 	for op, call := range allTen(c) {
 		err := call(t.Context())
 		assert.ErrorContains(t, err, "NO_PROXY", op)
@@ -179,9 +178,8 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 	assert.Zero(t, requests.Load())
 	assert.Empty(t, p.Requests())
 
-	c, err = aicontent.NewClient(baseURL, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: proxied}), aicontent.WithInsecureHTTP())
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
+	c = newClient(t, baseURL, fakes.Key, over(proxied), aicontent.WithInsecureHTTP())
+	_, err := c.Images.Show(t.Context(), "7")
 	require.Error(t, err, "the proxy of this test has no record")
 	assert.NotEmpty(t, p.Requests(), "the caller has allowed it")
 }

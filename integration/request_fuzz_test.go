@@ -39,7 +39,7 @@ func FuzzRequest(f *testing.F) {
 		_, _ = io.WriteString(w, `{"id":7}`)
 	}))
 	f.Cleanup(srv.Close)
-	c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithoutValidation(), aicontent.WithRetryPolicy(oneAttempt))
+	c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithoutValidation(), oneAttempt)
 	if err != nil {
 		f.Fatal(err)
 	}

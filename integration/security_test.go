@@ -53,8 +53,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 	})
 	home = strings.TrimSuffix(strings.TrimPrefix(baseURL, "http://"), "/tenant")
 	port := home[strings.LastIndexByte(home, ':'):]
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key, quick)
 
 	for name, location := range map[string]string{
 		"port":                    otherPort.URL + "/tenant/api/v1/images/7",
@@ -103,8 +102,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		w.Header().Set("Location", "/moved"+r.URL.Path+"?kept=1")
 		w.WriteHeader(int(status.Load()))
 	})
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key, quick)
 	for _, code := range redirects {
 		status.Store(int64(code))
 		for op, call := range allTen(c) {
@@ -135,8 +133,7 @@ func TestLoginPages(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 			_, _ = io.WriteString(w, "<title>Redirecting</title>")
 		})
-		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
-		require.NoError(t, err)
+		c := newClient(t, baseURL, fakes.Key, quick)
 		for op, call := range allTen(c) {
 			before := requests.Load()
 			err := call(t.Context())
@@ -148,8 +145,7 @@ func TestLoginPages(t *testing.T) {
 	}
 	// A page without a redirect is a proxy's or a portal's.
 	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
-	c, err := aicontent.NewClient(baseURL, fakes.Key)
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key)
 	for op, call := range allTen(c) {
 		var unread *aicontent.DecodeError
 		err := call(t.Context())
@@ -197,8 +193,7 @@ func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *
 		req.Body = http.NoBody
 		fakes.RespondToAll(w, req)
 	})
-	c, err := aicontent.NewClient(baseURL, "", append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), aicontent.WithRetryPolicy(quick)}, opts...)...)
-	require.NoError(t, err)
+	c := newClient(t, baseURL, "", append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), quick}, opts...)...)
 	return c
 }
 
@@ -216,7 +211,7 @@ func TestKeyRotationOnTheWire(t *testing.T) {
 		assert.Equal(t, r.bodies[0], r.bodies[1], "the same is sent again")
 
 		r = &rotation{keys: []string{oldKey, newKey}}
-		require.NoError(t, allTen(r.client(t, newKey, aicontent.WithRetryPolicy(oneAttempt)))[op](t.Context()), op)
+		require.NoError(t, allTen(r.client(t, newKey, oneAttempt))[op](t.Context()), op)
 		assert.Equal(t, []string{oldKey, newKey}, r.got, "a renewed key is no retry: %s", op)
 	}
 	for name, tt := range map[string]struct {
@@ -295,8 +290,7 @@ func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
 func TestFixedKeyIsSentOnce(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
-	require.NoError(t, err)
+	c := newClient(t, baseURL, fakes.Key, quick)
 	for op, call := range allTen(c) {
 		before := requests.Load()
 		assert.ErrorIs(t, call(t.Context()), aicontent.ErrUnauthorized, op)
