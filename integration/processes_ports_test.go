@@ -132,6 +132,7 @@ type written struct {
 	entry   []byte
 	version string
 	at      time.Time
+	Until   time.Time // what the entry says
 }
 
 // get returns the latest entry, or the one before it.
@@ -162,7 +163,10 @@ func (d *disk) put(key string, entry []byte, version string) (string, error) {
 		d.entries = map[string][]written{}
 	}
 	d.last++
-	next := written{bytes.Clone(entry), fmt.Sprint("v", d.last), time.Now()}
+	next := written{entry: bytes.Clone(entry), version: fmt.Sprint("v", d.last), at: time.Now()}
+	if err := json.Unmarshal(entry, &next); err != nil {
+		return "", err
+	}
 	d.entries[key] = append(all, next)
 	return next.version, nil
 }
@@ -180,14 +184,13 @@ func (d *disk) until(by time.Time) (latest time.Time, ahead time.Duration) {
 	defer d.mu.Unlock()
 	for _, all := range d.entries {
 		for _, w := range all {
-			var entry struct{ Until time.Time }
-			if err := json.Unmarshal(w.entry, &entry); err != nil || w.at.After(by) {
-				continue
+			if w.at.After(by) {
+				break
 			}
-			if entry.Until.After(latest) {
-				latest = entry.Until
+			if w.Until.After(latest) {
+				latest = w.Until
 			}
-			ahead = max(ahead, entry.Until.Sub(w.at))
+			ahead = max(ahead, w.Until.Sub(w.at))
 		}
 	}
 	return latest, ahead

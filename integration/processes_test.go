@@ -6,13 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go"
@@ -72,16 +70,12 @@ func parsed(text string) time.Duration {
 
 // String is what -seq.only takes: processes/images/two/prompt/lose-response/crash-after@a.put2,pause-29s@b.get1
 func (s scene) String() string {
-	var strikes, events []string
-	for _, f := range s.strikes {
-		strikes = append(strikes, f.name)
-	}
+	var events []string
 	for _, e := range s.events {
 		events = append(events, e.String())
 	}
-	return strings.Join([]string{
-		"processes", s.collection, s.cast, s.service, strings.Join(strikes, ","), strings.Join(events, ","),
-	}, "/")
+	parts := []string{"processes", s.collection, s.cast, s.service, named(s.strikes), strings.Join(events, ",")}
+	return strings.Join(parts, "/")
 }
 
 // parseScene reads what String writes.
@@ -89,11 +83,8 @@ func parseScene(t *testing.T, text string) scene {
 	t.Helper()
 	parts := strings.Split(text, "/")
 	require.Len(t, parts, 6, text)
-	s := scene{collection: parts[1], cast: parts[2], service: parts[3]}
+	s := scene{collection: parts[1], cast: parts[2], service: parts[3], strikes: struck(t, parts[4])}
 	require.Contains(t, services, s.service)
-	if parts[4] != "" {
-		s.strikes = struck(parts[4])
-	}
 	for text := range strings.SplitSeq(parts[5], ",") {
 		if text == "" {
 			continue
@@ -194,22 +185,18 @@ func (g *stage) deletes(later time.Duration) {
 
 // carryOutScene plays a scene in a bubble of its own.
 func carryOutScene(t *testing.T, s scene) (g *stage) {
-	defer func() {
-		if failure := recover(); failure != nil {
-			panic(fmt.Sprintf("%s: %v", s, failure))
-		}
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		g = &stage{T: t, scene: s, start: time.Now(), disk: &disk{}, fired: make([]bool, len(s.events))}
+	inBubble(t, s, func(c *course) {
+		g = &stage{course: c, scene: s, disk: &disk{}, fired: make([]bool, len(s.events))}
+		service := services[s.service]
 		opts := []aicontenttest.Option{
 			aicontenttest.InMemoryNetwork(), aicontenttest.OnResponse(g.responds),
-			aicontenttest.LatencyOn(aicontent.ImagesStore, g.works()),
-			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, g.works()),
+			aicontenttest.LatencyOn(aicontent.ImagesStore, service.works),
+			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, service.works),
 		}
-		if personality := services[s.service].personality; personality != "" {
-			opts = append(opts, personality)
+		if service.personality != "" {
+			opts = append(opts, service.personality)
 		}
-		if services[s.service].drops {
+		if service.drops {
 			opts = append(opts, aicontenttest.DropAbandoned())
 		}
 		g.srv = aicontenttest.NewServer(g, opts...)
@@ -219,7 +206,6 @@ func carryOutScene(t *testing.T, s scene) (g *stage) {
 		g.end()
 		time.Sleep(allOver)
 		synctest.Wait()
-		g.all = time.Since(g.start)
 		g.judge()
 	})
 	return g
@@ -246,42 +232,16 @@ func (g *stage) end() {
 		"%s cannot be found in the end: %s, %v", last.deal.id, reader.deal.id, reader.deal.err)
 }
 
-// A tour plays scenes and counts.
-type tour struct {
-	mu                      sync.Mutex
-	scenes, calls, requests int
-	virtual, longest        time.Duration
-	visited, excuses        map[string]int
-	failures                int
-}
-
-// play plays a scene, and reports whether all its events have happened.
-func (w *tour) play(t *testing.T, s scene) bool {
+// scene plays a scene, and reports whether all its events have happened.
+func (w *walk) scene(t *testing.T, s scene) bool {
 	g := carryOutScene(t, s)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.scenes++
-	w.calls += len(g.deals)
-	w.requests += len(g.srv.Requests())
-	w.virtual += g.all
-	w.longest = max(w.longest, g.took)
-	w.visited[s.cast]++
-	w.visited[s.service]++
+	visited := []string{s.cast, s.service}
 	for i, e := range s.events {
 		if g.fired[i] {
-			w.visited[e.what+"@"+e.op]++
+			visited = append(visited, e.what+"@"+e.op)
 		}
 	}
-	slices.Sort(g.excused)
-	for _, excuse := range slices.Compact(g.excused) {
-		w.excuses[excuse]++
-	}
-	if len(g.complaints) > 0 {
-		t.Fail()
-		if w.failures++; w.failures <= *seqShown {
-			t.Logf("-seq.only=%s\n\t%s", s, strings.Join(g.complaints, "\n\t"))
-		}
-	}
+	w.add(t, "processes", s, g.course, len(g.deals), visited...)
 	return !slices.Contains(g.fired, false)
 }
 
@@ -314,53 +274,35 @@ var happenings = map[string][]string{
 	},
 }
 
-// struck are the strikes of scenes.
-func struck(names string) []strike {
-	var all []strike
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(strikes, func(s strike) bool { return s.name == name })
-		all = append(all, strikes[i])
-	}
-	return all
-}
-
 // Processes that share a ledger and nothing else store one name. Whatever happens to them, and whenever, it has one
 // record in the end, and nobody was told what is not true.
 func TestProcesses(t *testing.T) {
-	w := &tour{visited: map[string]int{}, excuses: map[string]int{}}
+	w := newWalk()
 	if strings.HasPrefix(*seqOnly, "processes/") {
-		w.play(t, parseScene(t, *seqOnly))
+		w.scene(t, parseScene(t, *seqOnly))
 		return
 	} else if *seqOnly != "" {
 		t.Skip("plays a sequence")
 	}
 	start := time.Now()
-	share(t, w.jobs(t))
-	t.Logf("%d scenes, %d calls, %d requests, %v of virtual time, %v of real time", w.scenes, w.calls, w.requests,
-		w.virtual.Round(time.Hour), time.Since(start).Round(time.Second))
-	t.Logf("%d failures; the longest wait after a disturbance: %v", w.failures, w.longest)
-	for _, excuse := range excuses {
-		t.Logf("%d times, %s", w.excuses[excuse], excuse)
-		assert.NotZero(t, w.excuses[excuse], "a documented exception is not reached: %s", excuse)
-	}
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(casts)), slices.Sorted(maps.Keys(services))) {
-		assert.NotZero(t, w.visited[name], name)
-	}
+	share(t, w.scenes(t))
+	places := slices.Concat(slices.Sorted(maps.Keys(casts)), slices.Sorted(maps.Keys(services)))
 	for op, whats := range happenings {
 		for _, what := range whats {
-			assert.NotZero(t, w.visited[what+"@"+op], "never happened: %s@%s", what, op)
+			places = append(places, what+"@"+op)
 		}
 	}
+	w.end(t, start, excuses, places)
 }
 
-// jobs are what is played: each event at each operation of some casts, each cast with each service, the scenes that need
+// scenes are what is played: each event at each operation of some casts, each cast with each service, the scenes that need
 // not end well, and scenes that are drawn.
-func (w *tour) jobs(t *testing.T) (jobs []func(*testing.T)) {
+func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 	walk := func(cast, service, who string, all ...string) {
 		for _, strikes := range all {
 			for _, op := range slices.Sorted(maps.Keys(happenings)) {
-				s := scene{collection: "images", cast: cast, service: service, strikes: struck(strikes)}
-				jobs = append(jobs, func(t *testing.T) { w.walk(t, s, who, op) })
+				s := scene{collection: "images", cast: cast, service: service, strikes: struck(t, strikes)}
+				jobs = append(jobs, func(t *testing.T) { w.each(t, s, who, op) })
 			}
 		}
 	}
@@ -393,13 +335,13 @@ func (w *tour) jobs(t *testing.T) (jobs []func(*testing.T)) {
 		}
 		for _, strikes := range all {
 			for _, service := range []string{"prompt", service} {
-				s := scene{collection: "images", cast: cast, service: service, strikes: struck(strikes)}
-				jobs = append(jobs, func(t *testing.T) { w.play(t, s) })
+				s := scene{collection: "images", cast: cast, service: service, strikes: struck(t, strikes)}
+				jobs = append(jobs, func(t *testing.T) { w.scene(t, s) })
 			}
 		}
 	}
 	for _, name := range beyond {
-		jobs = append(jobs, func(t *testing.T) { w.play(t, parseScene(t, name)) })
+		jobs = append(jobs, func(t *testing.T) { w.scene(t, parseScene(t, name)) })
 	}
 	draws := 200
 	if *seqFull {
@@ -407,8 +349,8 @@ func (w *tour) jobs(t *testing.T) (jobs []func(*testing.T)) {
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range draws {
-		s := draw(random)
-		jobs = append(jobs, func(t *testing.T) { w.play(t, s) })
+		s := draw(t, random)
+		jobs = append(jobs, func(t *testing.T) { w.scene(t, s) })
 	}
 	return jobs
 }
@@ -450,8 +392,8 @@ var beyond = []string{
 	"processes/images/delete-meanwhile/lists/409/crash-after@s3.list1,other@a.list2",
 }
 
-// walk plays a scene with each event at each operation of a kind, of which a pause has many that are alike.
-func (w *tour) walk(t *testing.T, s scene, who, op string) {
+// each plays a scene with each event at each operation of a kind, of which a pause has many that are alike.
+func (w *walk) each(t *testing.T, s scene, who, op string) {
 	last := 6
 	if op == "list" {
 		last = 9 // which begins before what was sent is over, and may end after it
@@ -459,7 +401,7 @@ func (w *tour) walk(t *testing.T, s scene, who, op string) {
 	for _, what := range happenings[op] {
 		for n := 1; n <= last; n++ {
 			s.events = []event{{what, who, op, n}}
-			if !w.play(t, s) {
+			if !w.scene(t, s) {
 				break
 			}
 		}
@@ -467,13 +409,13 @@ func (w *tour) walk(t *testing.T, s scene, who, op string) {
 }
 
 // draw is a scene in which several things happen.
-func draw(random *rand.Rand) scene {
+func draw(t *testing.T, random *rand.Rand) scene {
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
 	s := scene{collection: pick("images", "transcriptions")}
 	s.cast = pick("alone", "two", "two", "hurried", "ahead", "behind", "brief", "forms", "find", "delete-meanwhile")
 	s.service = pick("prompt", "prompt", "beats", "lists", "replica", "flicker")
 	for range random.IntN(3) {
-		s.strikes = append(s.strikes, struck(pick(
+		s.strikes = append(s.strikes, struck(t, pick(
 			"ok", "lose-response", "late-504", "502", "act-201-empty", "422", "409", "minutes", "429", "501"))...)
 	}
 	for range 2 + random.IntN(3) {

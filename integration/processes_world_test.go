@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -31,40 +29,22 @@ const (
 
 // A stage is where processes store one name: a service, a ledger, and the processes.
 type stage struct {
-	*testing.T // of the bubble
+	*course
 	scene
-	srv   *aicontenttest.Server
-	disk  *disk
-	start time.Time
+	disk    *disk
+	playing sync.WaitGroup // actors
 
-	mu         sync.Mutex
-	moment     int // counts what happens, as many things happen at the same time
-	actors     []*actor
-	playing    int     // actors
-	deals      []*deal // in the order in which they ended
-	sends      []*send
-	lives      []*life
-	requests   int    // of the service
-	fired      []bool // events
-	disturbed  time.Time
-	killed     time.Time // when all were killed
-	calm       bool      // nothing goes wrong any more
-	complaints []string
-	excused    []string
-	took       time.Duration // the longest wait after a disturbance
-	all        time.Duration
-}
-
-// Errorf is what the server calls where a request is not allowed.
-func (g *stage) Errorf(format string, args ...any) { g.check(false, format, args...) }
-
-func (g *stage) check(holds bool, format string, args ...any) bool {
-	if !holds {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.complaints = append(g.complaints, fmt.Sprintf(format, args...))
-	}
-	return holds
+	// under the lock
+	moment    int // counts what happens, as many things happen at the same time
+	actors    []*actor
+	deals     []*deal // in the order in which they ended
+	sends     []*send
+	lives     []*life
+	requests  int    // of the service
+	fired     []bool // events
+	disturbed time.Time
+	killed    time.Time     // when all were killed
+	took      time.Duration // the longest wait after a disturbance
 }
 
 // tick is the next moment. What the service has done since the last one has happened by then.
@@ -78,10 +58,9 @@ func (g *stage) tick() int {
 
 // A deal is one call of a process that lived to see its end.
 type deal struct {
-	actor        *actor
-	verb         string // store, find, delete or plain
-	id           aicontent.ID
-	found        bool
+	actor *actor
+	verb  string // store, find, delete or plain
+	stored
 	cut          bool // its context ended
 	err          error
 	began, ended int // moments
@@ -159,13 +138,14 @@ func (a *actor) die() {
 	a.mu.Lock()
 	n, follows := len(a.actors), !a.left && !a.dead() && a.killed.IsZero() && len(a.actors) < most
 	if follows {
-		a.playing++
+		a.playing.Add(1) // until the successor plays
+		defer a.playing.Done()
 	}
 	a.kill()
 	like := *a
 	a.mu.Unlock()
 	if follows {
-		go a.actor(fmt.Sprint("s", n), like).perform("store")
+		a.actor(fmt.Sprint("s", n), like).plays("store")
 	}
 	a.check(n < most, "it takes %d processes", most)
 }
@@ -182,9 +162,7 @@ func (a *actor) massacre() {
 	for _, b := range a.actors {
 		b.kill()
 	}
-	a.playing++
-	go func() {
-		defer a.leaves()
+	a.playing.Go(func() {
 		for n := 0; !a.moved() && n < 300; n++ {
 			b := a.actor(fmt.Sprint("m", n), patient)
 			time.AfterFunc(lifetime, b.kill)
@@ -193,7 +171,7 @@ func (a *actor) massacre() {
 		}
 		a.check(a.moved(), "no process has sent, or found the record, after all were killed")
 		a.actor("last", patient).play("store")
-	}()
+	})
 }
 
 // moved reports whether a request was sent, or a Store call has succeeded, since all were killed.
@@ -219,32 +197,19 @@ func (g *stage) progress() (all []time.Time) {
 
 // plays has the process call until it succeeds, or an error is not temporary.
 func (a *actor) plays(verb string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.playing++
-	go a.perform(verb)
+	a.playing.Go(func() {
+		a.play(verb)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.left = true
+	})
 }
 
-func (a *actor) perform(verb string) {
-	defer a.leaves()
-	a.play(verb)
-}
-
-func (a *actor) leaves() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left = true
-	a.playing--
-}
-
-// wait waits until nobody plays any more.
+// wait waits until nobody plays any more, and for the rest of the second.
 func (g *stage) wait() {
-	for playing := 1; playing > 0; {
-		time.Sleep(time.Second)
-		g.mu.Lock()
-		playing = g.playing
-		g.mu.Unlock()
-	}
+	start := time.Now()
+	g.playing.Wait()
+	time.Sleep(time.Second - time.Since(start)%time.Second)
 }
 
 func (a *actor) play(verb string) {
@@ -288,11 +253,7 @@ func (a *actor) call(verb string) *deal {
 		cut()
 	})
 	defer endless.Stop()
-	if a.collection == "images" {
-		a.image(ctx, d)
-	} else {
-		a.text(ctx, d)
-	}
+	a.make(ctx, d)
 	if !a.dead() {
 		d.ended, d.at = a.tick(), time.Now()
 		a.mu.Lock()
@@ -305,45 +266,34 @@ func (a *actor) call(verb string) *deal {
 // endless is how long no call takes.
 const endless = 2 * time.Hour
 
-func (a *actor) image(ctx context.Context, d *deal) {
-	params := aicontent.ImageStoreParams{
-		Name: "job-1", Description: "d" + a.form, Resolution: aicontent.Resolution256x256,
+// make makes the call.
+func (a *actor) make(ctx context.Context, d *deal) {
+	images := a.collection == "images"
+	j := job{name: "job-1", description: "d" + a.form}
+	if !images {
+		j.file = wav(0)
 	}
-	var image *aicontent.Image
-	switch d.verb {
-	case "store":
-		image, d.found, d.err = a.names.Images.Store(ctx, params)
-	case "find":
-		image, d.err = a.names.Images.Find(ctx, "job-1")
-	case "delete":
-		d.err = a.names.Images.Delete(ctx, "job-1")
-	case "plain":
-		image, d.err = a.client.Images.Store(ctx, params)
-	}
-	if image != nil {
-		d.id = image.ID
-	}
-}
-
-func (a *actor) text(ctx context.Context, d *deal) {
-	params := aicontent.TranscriptionStoreParams{Name: "job-1", Description: a.form, File: sound}
-	var text *aicontent.Transcription
-	switch d.verb {
-	case "store":
-		text, d.found, d.err = a.names.Transcriptions.Store(ctx, params)
-	case "find":
-		text, d.err = a.names.Transcriptions.Find(ctx, "job-1")
-	case "delete":
-		d.err = a.names.Transcriptions.Delete(ctx, "job-1")
-	case "plain":
-		text, d.err = a.client.Transcriptions.Store(ctx, params)
-	}
-	if text != nil {
-		d.id = text.ID
+	switch {
+	case d.verb == "store":
+		d.stored, d.err = j.store(ctx, nil, a.names)
+	case d.verb == "plain":
+		d.stored, d.err = j.store(ctx, a.client, nil)
+	case d.verb == "delete" && images:
+		d.err = a.names.Images.Delete(ctx, j.name)
+	case d.verb == "delete":
+		d.err = a.names.Transcriptions.Delete(ctx, j.name)
+	case images:
+		image, err := a.names.Images.Find(ctx, j.name)
+		if d.err = err; err == nil {
+			d.id = image.ID
+		}
+	default:
+		text, err := a.names.Transcriptions.Find(ctx, j.name)
+		if d.err = err; err == nil {
+			d.id = text.ID
+		}
 	}
 }
-
-var sound = aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "))
 
 // step is an operation of a process that is about to happen, with what the scene has for it.
 type step struct {

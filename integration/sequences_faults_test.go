@@ -4,10 +4,8 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
@@ -168,4 +166,4 @@ var obstacles = []obstacle{
 }
 
 // audio fits into no buffer on the way: not into the network's, nor into what a server reads after its response.
-var audio = aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", 264<<10)))
+var audio = wav(264 << 10)

@@ -29,7 +29,7 @@ func (p *play) judge() {
 	made, excused := len(p.srv.Records()), 0
 	for _, record := range p.srv.Records() {
 		if excuse := p.excuse(record); excuse != "" && made > 1 {
-			p.excuses = append(p.excuses, excuse)
+			p.excused = append(p.excused, excuse)
 			excused++
 		}
 	}

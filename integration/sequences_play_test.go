@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,24 +85,15 @@ var interrupted = map[string][]string{
 	"panic":     {"hook", "veto", "sent", "done"},
 }
 
-// A play is a sequence that is carried out: Store calls for one name, and a server of their own, which takes it for the
-// test.
+// A play is a sequence that is carried out: Store calls for one name.
 type play struct {
-	*testing.T // of the bubble
+	*course
 	sequence
-	srv        *aicontenttest.Server
-	start      time.Time
-	took       time.Duration
-	complaints []string
-
-	mu      sync.Mutex
 	calls   []*call        // in the order in which they ended
 	stores  int            // create requests so far
 	sought  map[string]int // requests of searches so far, by verb
 	met     []string       // strikes and obstacles
-	calm    bool           // nothing goes wrong any more
 	budgets []int          // that requests of no call have found
-	excuses []string       // for a second record
 
 	ledger once.Ledger // that processes share
 }
@@ -118,9 +108,7 @@ type call struct {
 	wasCut   bool
 
 	attempts []*attempt
-	id       aicontent.ID
-	found    bool
-	complete bool // the record has all that it gets
+	stored
 	response *aicontent.Response
 	err      error
 
@@ -141,34 +129,17 @@ type attempt struct {
 
 // carryOut plays a sequence in a bubble of its own.
 func carryOut(t *testing.T, s sequence) (p *play) {
-	defer func() {
-		if failure := recover(); failure != nil {
-			panic(fmt.Sprintf("%s: %v", s, failure))
-		}
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		p = &play{T: t, sequence: s, start: time.Now(), sought: map[string]int{}, ledger: once.InMemory()}
+	inBubble(t, s, func(c *course) {
+		p = &play{course: c, sequence: s, sought: map[string]int{}, ledger: once.InMemory()}
 		p.srv = aicontenttest.NewServer(p, p.service()...)
 		modes[s.mode](p)
 		time.Sleep(allLate)
 		synctest.Wait()
-		p.took = time.Since(p.start)
 		p.judge()
 		p.judgeHooks()
 		p.judgeBudget()
 	})
 	return p
-}
-
-// Errorf is what the server calls where a request is not allowed.
-func (p *play) Errorf(format string, args ...any) { p.check(false, format, args...) }
-
-func (p *play) check(holds bool, format string, args ...any) {
-	if !holds {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.complaints = append(p.complaints, fmt.Sprintf(format, args...))
-	}
 }
 
 // service is what the sequence says of the server.
@@ -288,7 +259,7 @@ func (p *play) beyondRepair(err error) bool {
 	case p.personality == aicontenttest.SaysNo:
 		return aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted && len(p.srv.Records()) == 0
 	case p.personality == aicontenttest.Rewritten && aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted:
-		p.excuses = append(p.excuses, renamedExcuse)
+		p.excused = append(p.excused, renamedExcuse)
 		return true
 	}
 	return slices.Contains(p.met, tooLateAct) && errors.As(err, new(*aicontent.ConflictError))
@@ -316,28 +287,14 @@ func (p *play) store(c *call) {
 		ctx = hurried
 	}
 	ctx = context.WithValue(ctx, callKey{}, c)
-	if p.collection == "images" {
-		params := aicontent.ImageStoreParams{Name: "job-1", Description: "d", Resolution: aicontent.Resolution256x256}
-		var image *aicontent.Image
-		if c.process != nil {
-			image, c.found, c.err = c.process.names.Images.Store(ctx, params)
-		} else {
-			image, c.err = c.client.Images.Store(ctx, params, aicontent.WithResponse(&c.response))
-		}
-		if c.err == nil {
-			c.id, c.complete = image.ID, true
-		}
-		return
+	j := job{name: "job-1", description: "d"}
+	if p.collection == "transcriptions" {
+		j.file = audio
 	}
-	params := aicontent.TranscriptionStoreParams{Name: "job-1", File: audio}
-	var text *aicontent.Transcription
 	if c.process != nil {
-		text, c.found, c.err = c.process.names.Transcriptions.Store(ctx, params)
+		c.stored, c.err = j.store(ctx, nil, c.process.names)
 	} else {
-		text, c.err = c.client.Transcriptions.Store(ctx, params, aicontent.WithResponse(&c.response))
-	}
-	if c.err == nil {
-		c.id, c.complete = text.ID, text.Result != ""
+		c.stored, c.err = j.store(ctx, c.client, nil, aicontent.WithResponse(&c.response))
 	}
 }
 

@@ -1,15 +1,11 @@
 package integration
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,12 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
-)
-
-var (
-	seqFull  = flag.Bool("seq.full", false, "sequences: walk all of them, which takes minutes")
-	seqOnly  = flag.String("seq.only", "", "sequences: play this one, as a failure prints it")
-	seqShown = flag.Int("seq.shown", 20, "sequences: how many failures are printed for each mode")
 )
 
 // A sequence is what goes wrong, in order, with the requests of Store calls for one name.
@@ -39,14 +29,11 @@ type sequence struct {
 
 // String is what -seq.only takes: images/crash@2.sent/lose-response,ok/list-503@2/lagging-list
 func (s sequence) String() string {
-	mode, names := s.mode, make([]string, len(s.strikes))
+	mode := s.mode
 	if s.at > 0 {
 		mode += fmt.Sprintf("@%d.%s", s.at, s.moment)
 	}
-	for i, f := range s.strikes {
-		names[i] = f.name
-	}
-	parts := []string{s.collection, mode, strings.Join(names, ",")}
+	parts := []string{s.collection, mode, named(s.strikes)}
 	for _, o := range s.obstacles {
 		parts = append(parts, fmt.Sprintf("%s@%d", o.name, o.from))
 	}
@@ -69,13 +56,7 @@ func parseSequence(t *testing.T, text string) (s sequence) {
 		require.NoError(t, err, text)
 	}
 	require.Contains(t, modes, s.mode)
-	for name := range strings.SplitSeq(parts[2], ",") {
-		if i := slices.IndexFunc(strikes, func(f strike) bool { return f.name == name }); i >= 0 {
-			s.strikes = append(s.strikes, strikes[i])
-		} else {
-			require.Empty(t, name, "no strike has this name")
-		}
-	}
+	s.strikes = struck(t, parts[2])
 	for _, part := range parts[3:] {
 		name, from, found := strings.Cut(part, "@")
 		if !found {
@@ -95,16 +76,6 @@ func parseSequence(t *testing.T, text string) (s sequence) {
 
 // An extent is how long the sequences of a walk are: those of all strikes, and those of the classes alone.
 type extent struct{ strikes, classes int }
-
-// A walk plays sequences and counts.
-type walk struct {
-	mu                         sync.Mutex
-	visited                    map[string]int // strikes, obstacles and modes
-	sequences, calls, requests int
-	excuses                    map[string]int
-	failures                   map[string]int // by mode
-	virtual                    time.Duration
-}
 
 // from plays a sequence and those that continue it.
 func (w *walk) from(t *testing.T, s sequence, e extent) {
@@ -155,39 +126,18 @@ func (w *walk) play(t *testing.T, s sequence) (stores int) {
 // carryOut plays one sequence and adds it up.
 func (w *walk) carryOut(t *testing.T, s sequence) *play {
 	p := carryOut(t, s)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sequences++
-	w.calls += len(p.calls)
-	w.requests += len(p.srv.Requests())
-	w.virtual += p.took
-	w.visited[s.collection+"/"+s.mode]++
+	visited := append([]string{s.collection + "/" + s.mode, string(s.personality)}, p.met...)
 	if p.calls[0].wasCut {
-		w.visited[s.mode+"."+s.moment]++
+		visited = append(visited, s.mode+"."+s.moment)
 	}
-	for _, name := range p.met {
-		w.visited[name]++
-	}
-	for _, excuse := range p.excuses {
-		w.excuses[excuse]++
-	}
-	if p.personality != "" {
-		w.visited[string(p.personality)]++
-	}
-	if len(p.complaints) > 0 {
-		w.failures[s.mode]++
-		t.Fail()
-		if w.failures[s.mode] <= *seqShown {
-			t.Logf("-seq.only=%s\n\t%s", s, strings.Join(p.complaints, "\n\t"))
-		}
-	}
+	w.add(t, s.mode, s, p.course, len(p.calls), visited...)
 	return p
 }
 
 // Whatever goes wrong with the requests of Store calls, in whatever order: with package once there is no second record,
 // and no error says of a record that is there, or may come, that there is none.
 func TestSequences(t *testing.T) {
-	w := &walk{visited: map[string]int{}, failures: map[string]int{}, excuses: map[string]int{}}
+	w := newWalk()
 	if strings.HasPrefix(*seqOnly, "processes/") {
 		t.Skip("plays a scene of processes")
 	}
@@ -206,29 +156,23 @@ func TestSequences(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d sequences, %d calls, %d requests, %v of virtual time, %v of real time", w.sequences, w.calls, w.requests,
-		w.virtual.Round(time.Hour), time.Since(start).Round(time.Second))
-	t.Logf("failures: %v", w.failures)
-	for _, excuse := range []string{tooLateExcuse, renamedExcuse} {
-		t.Logf("%d times, %s", w.excuses[excuse], excuse)
-		assert.NotZero(t, w.excuses[excuse], "a documented exception is not reached: %s", excuse)
-	}
+	places := []string{}
 	for _, personality := range untrusted {
-		assert.NotZero(t, w.visited[string(personality)], "no service was %s", personality)
+		places = append(places, string(personality))
 	}
 	for _, f := range strikes {
-		assert.NotZero(t, w.visited[f.name], "no request met %s", f.name)
+		places = append(places, f.name)
 	}
 	for _, o := range obstacles {
-		assert.NotZero(t, w.visited[o.name], "no request met %s", o.name)
+		places = append(places, o.name)
 	}
 	for mode := range modes {
-		assert.NotZero(t, w.visited["images/"+mode], mode)
-		assert.NotZero(t, w.visited["transcriptions/"+mode], mode)
+		places = append(places, "images/"+mode, "transcriptions/"+mode)
 		for _, moment := range interrupted[mode] {
-			assert.NotZero(t, w.visited[mode+"."+moment], "no call was interrupted in %s.%s", mode, moment)
+			places = append(places, mode+"."+moment)
 		}
 	}
+	w.end(t, start, []string{tooLateExcuse, renamedExcuse}, places)
 }
 
 // mode walks the sequences of a mode. Each of one that is interrupted is played for some twenty moments.
@@ -271,21 +215,15 @@ var untrusted = []aicontenttest.Personality{
 // A fault that the kit learns to make, and no sequence has, would be one that nobody looks at.
 func TestSequencesHaveAllFaultsOfTheKit(t *testing.T) {
 	t.Parallel()
-	parse := func(file string) *ast.File {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		require.NoError(t, err)
-		return parsed
-	}
 	used := map[string]bool{}
-	ast.Inspect(parse("sequences_faults_test.go"), func(n ast.Node) bool {
+	for n := range ast.Preorder(parse(t, "sequences_faults_test.go")) {
 		if selector, ok := n.(*ast.SelectorExpr); ok {
 			used[selector.Sel.Name] = true
 		}
-		return true
-	})
+	}
 	found := 0
 	for _, file := range []string{"fault.go", "faults.go"} {
-		for _, decl := range parse("../aicontenttest/" + file).Decls {
+		for _, decl := range parse(t, "../aicontenttest/"+file).Decls {
 			f, ok := decl.(*ast.FuncDecl)
 			if !ok || !f.Name.IsExported() || f.Type.Results == nil {
 				continue
