@@ -19,7 +19,7 @@ var (
 	aStore     = aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}
 )
 
-// underRace reports whether the race detector is on, which takes many times the CPU time.
+// underRace reports whether the race detector is on.
 var underRace bool
 
 // allTen are the ten operations and both iterators.

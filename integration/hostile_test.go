@@ -133,17 +133,17 @@ var bombs = []struct {
 	size                int
 	wants               string
 }{
-	{"spaces", 200, "", " ", "", 40 << 20, "larger than 4194304 bytes"},
-	{"an error's spaces", 500, "", " ", "", 40 << 20, "500: internal server error"},
+	{"a nest of lists", 200, "", "[", "", bombLimit, "not JSON"},
 	{"numbers in a list", 200, `{"data":[`, "0,", "0]}", bombLimit, "more than 100000 records"},
 	{"objects in a list", 200, `{"data":[`, "{},", "{}]}", bombLimit, "more than 100000 records"},
 	{"records in a list", 200, `[`, `{"id":1},`, `{"id":2}]`, bombLimit, "more than 100000 records"},
-	{"a nest of lists", 200, "", "[", "", bombLimit, "not JSON"},
 	{"a nest of objects", 200, "", `{"data":`, "", bombLimit, "not JSON"},
 	{"members", 200, `{"data":{"x":[],`, `"a":0,`, `"a":0}}`, bombLimit, "no list"},
 	{"members of an error", 422, `{"errors":{`, `"a":"b",`, `"a":"b"}}`, bombLimit, "422: "},
 	{"a long text", 200, `{"name":"`, `\\`, `"}`, bombLimit, "no list"},
 	{"tags", 502, "<html>", "<b>", "", bombLimit, "502: "},
+	{"spaces", 200, "", " ", "", 40 << 20, "larger than 4194304 bytes"},
+	{"an error's spaces", 500, "", " ", "", 40 << 20, "500: internal server error"},
 }
 
 // bombLimit is what the client allows a response to hold.

@@ -295,8 +295,9 @@ func TestProcesses(t *testing.T) {
 	w.end(t, start, excuses, places)
 }
 
-// scenes are what is played: each event at each operation of some casts, each cast with each service, the scenes that need
-// not end well, and scenes that are drawn.
+// scenes are what is played: each event at each operation of some casts, each cast with each service, the scenes that
+// need not end well, and scenes that are drawn. Under the race detector there are fewer of all but the third. In CI,
+// go test ./... plays these without the detector, and -seq.full plays more.
 func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 	walk := func(cast, service, who string, all ...string) {
 		for _, strikes := range all {
@@ -306,12 +307,16 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 			}
 		}
 	}
-	short := []string{"lose-response", "502"}
+	add := func(s scene) { jobs = append(jobs, func(t *testing.T) { w.scene(t, s) }) }
 	full := []string{"ok", "late-504", "act-201-empty", "422", "409", "minutes", "429,501", "503-early,lose-response"}
-	walk("alone", "prompt", "a", "502")
-	walk("alone", "beats", "a", "502")
 	walk("two", "replica", "a", "lose-response")
 	walk("delete", "prompt", "b", "ok")
+	draws := 20
+	if !underRace {
+		walk("alone", "prompt", "a", "502")
+		walk("alone", "beats", "a", "502")
+		draws = 200
+	}
 	if *seqFull {
 		walk("alone", "prompt", "a", full...)
 		walk("two", "beats", "a", "ok", "502", "act-201-empty")
@@ -327,30 +332,28 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 			walk(cast, "prompt", "b", "lose-response", "act-201-empty")
 			walk(cast, "replica", "b", "ok")
 		}
+		draws = 1_500
 	}
 	for _, cast := range slices.Sorted(maps.Keys(casts)) {
-		service, all := "flicker", slices.Concat(short, full)
+		service, all := "flicker", append([]string{"lose-response", "502"}, full...)
 		if strings.HasPrefix(cast, "relay") {
 			service, all = "quick", []string{"ok", "502", "lose-response", "act-201-empty"}
 		}
+		if underRace {
+			all = all[:1]
+		}
 		for _, strikes := range all {
 			for _, service := range []string{"prompt", service} {
-				s := scene{collection: "images", cast: cast, service: service, strikes: struck(t, strikes)}
-				jobs = append(jobs, func(t *testing.T) { w.scene(t, s) })
+				add(scene{collection: "images", cast: cast, service: service, strikes: struck(t, strikes)})
 			}
 		}
 	}
 	for _, name := range beyond {
-		jobs = append(jobs, func(t *testing.T) { w.scene(t, parseScene(t, name)) })
-	}
-	draws := 200
-	if *seqFull {
-		draws = 1_500
+		add(parseScene(t, name))
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range draws {
-		s := draw(t, random)
-		jobs = append(jobs, func(t *testing.T) { w.scene(t, s) })
+		add(draw(t, random))
 	}
 	return jobs
 }
