@@ -3,6 +3,7 @@ package integration
 import (
 	"crypto/tls"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -65,44 +66,40 @@ func (s *h2) overHTTP2() aicontent.Option {
 	return over(fakes.RoundTripper(s.client.Transport.RoundTrip))
 }
 
-// A service that is being restarted refuses requests that it has not read. net/http cannot send a create request again
-// whose body was read, and says so in a text alone, which proves nothing.
+// refusals are those of a service that is being restarted, of requests that it has not read.
+var refusals = map[string]func(*fakes.Frames, uint32){
+	"refused stream":   func(c *fakes.Frames, stream uint32) { c.Reset(stream, fakes.CodeRefusedStream) },
+	"graceful go away": func(c *fakes.Frames, _ uint32) { c.GoAway(0) },
+}
+
 func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	for name, refuse := range map[string]func(*fakes.Frames, uint32){
-		"refused stream":   func(c *fakes.Frames, stream uint32) { c.Reset(stream, fakes.CodeRefusedStream) },
-		"graceful go away": func(c *fakes.Frames, _ uint32) { c.GoAway(0) },
-	} {
+	for name, refuse := range refusals {
 		for _, operation := range []string{"show", "update", "delete"} {
 			t.Run(name+"/"+operation, func(t *testing.T) {
 				s := serveH2(t, refuse)
-				c := newClient(t, s.url, "test-key", aicontent.WithHTTPClient(s.client), quick)
+				c := newClient(t, s.url, fakes.Key, aicontent.WithHTTPClient(s.client), quick)
 				require.NoError(t, allTen(c)["images."+operation](t.Context()))
 				assert.Equal(t, 2, s.count())
 			})
 		}
-		t.Run(name+"/store", func(t *testing.T) {
-			s := serveH2(t, refuse)
-			c := newClient(t, s.url, "test-key", s.overHTTP2(), quick)
-			_, err := c.Images.Store(t.Context(), aStore)
-			require.Error(t, err)
-			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
-			assert.Equal(t, 1, s.count())
-		})
 	}
 }
 
-// A create request that the service may have executed is not sent again, a Show call is.
-func TestHTTP2LostStreams(t *testing.T) {
+// A create request that the service may have executed is not sent again, a Show call is. Of a refusal, net/http says in
+// a text alone that it cannot send a request again whose body was read, which proves nothing.
+func TestHTTP2StoresAreSentOnce(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*fakes.Frames, uint32){
+	firsts := map[string]func(*fakes.Frames, uint32){
 		"internal error":       func(c *fakes.Frames, stream uint32) { c.Reset(stream, fakes.CodeInternalError) },
 		"connection closed":    func(c *fakes.Frames, _ uint32) { c.Close() },
 		"go away after acting": func(c *fakes.Frames, stream uint32) { c.GoAway(stream); c.Close() },
-	} {
+	}
+	maps.Copy(firsts, refusals)
+	for name, first := range firsts {
 		t.Run(name, func(t *testing.T) {
-			s := serveH2(t, lose)
-			c := newClient(t, s.url, "test-key", s.overHTTP2(), quick)
+			s := serveH2(t, first)
+			c := newClient(t, s.url, fakes.Key, s.overHTTP2(), quick)
 			_, err := c.Images.Store(t.Context(), aStore)
 			require.Error(t, err)
 			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
