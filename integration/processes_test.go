@@ -1,20 +1,24 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // A scene is what happens to processes that store one name.
@@ -446,4 +450,38 @@ func share(t *testing.T, jobs []func(*testing.T)) {
 			})
 		}
 	})
+}
+
+// Where the disk is full, nothing is sent, and the error says so.
+func TestAFullDiskSendsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		disk := &fullDisk{Ledger: once.InMemory(), full: true}
+		names, err := once.New(srv.Client(), disk)
+		require.NoError(t, err)
+		_, _, err = names.Images.Store(t.Context(), aStore)
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), err)
+		assert.Empty(t, srv.Records())
+		disk.full = false
+		start := time.Now()
+		_, found, err := names.Images.Store(t.Context(), aStore)
+		require.NoError(t, err)
+		assert.False(t, found)
+		assert.Zero(t, time.Since(start), "nothing was sent, so nothing is waited for")
+	})
+}
+
+// A fullDisk is a ledger that is read, and cannot be written.
+type fullDisk struct {
+	once.Ledger
+	full bool
+}
+
+func (d *fullDisk) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	if d.full {
+		return "", fmt.Errorf("write %s: %w", key, syscall.ENOSPC)
+	}
+	return d.Ledger.Put(ctx, key, entry, version)
 }
