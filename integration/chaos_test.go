@@ -127,9 +127,7 @@ func newChaos(t *testing.T, byName bool, srv *aicontenttest.Server, opts ...aico
 	r := &chaos{t: t, srv: srv, seed: *chaosSeed}
 	r.c = srv.Client(append(opts, aicontent.WithMaxResponseSize(chaosLimit), aicontent.WithRetryBudget(0))...)
 	if byName {
-		var err error
-		r.names, err = once.New(r.c, once.InMemory())
-		require.NoError(t, err)
+		r.names = newNames(t, r.c)
 	}
 	if r.seed == 0 {
 		r.seed = rand.Uint64()
@@ -200,44 +198,39 @@ func (r *chaos) store(ctx context.Context, d *deed, tag aicontent.CallOption) (e
 		defer cancel()
 		ctx = leaving
 	}
-	if len(d.tag)%2 == 0 {
-		image := aicontent.ImageStoreParams{Name: d.name, Description: "d", Resolution: aicontent.Resolution256x256}
-		if r.names != nil {
-			_, _, err = r.names.Images.Store(ctx, image, tag)
-		} else {
-			_, err = r.c.Images.Store(ctx, image, tag)
+	j := job{name: d.name, description: "d"}
+	if len(d.tag)%2 != 0 {
+		j.file = wav(4_000)
+		if strings.HasSuffix(d.tag, "5") {
+			// More than the transport takes at once: what breaks in the middle of it is not sent, and retried.
+			j.file = wav(200_000)
 		}
-		return err
 	}
-	size := 4_000
-	if strings.HasSuffix(d.tag, "5") {
-		// More than the transport takes at once: what breaks in the middle of it is not sent, and retried.
-		size = 200_000
-	}
-	audio := aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", size)))
-	text := aicontent.TranscriptionStoreParams{Name: d.name, File: audio}
-	if r.names != nil {
-		_, _, err = r.names.Transcriptions.Store(ctx, text, tag)
-	} else {
-		_, err = r.c.Transcriptions.Store(ctx, text, tag)
-	}
+	_, err = j.store(ctx, r.c, r.names, tag)
 	return err
 }
 
+// What no call may come to.
+const (
+	doubles       = "records made twice"
+	phantoms      = "successes that did nothing"
+	falseRefusals = "reported NotExecuted, and acted on"
+	falseDones    = "reported Executed, and not acted on"
+	unsaved       = "given up where a retry could have saved it"
+)
+
 // tally is what a run came to, against the server's own book.
 type tally struct {
-	ended                                        map[string]int // calls by kind and outcome
-	doubles, phantoms, falseRefusals, falseDones []string
-	unsaved                                      []string
-	undone                                       []string
-	unknown                                      map[string][2]int // Store calls by the fault that caused it: not executed, executed
-	sends, left                                  int
+	ended   map[string]int      // calls by kind and outcome
+	wrong   map[string][]string // calls by what none may come to
+	undone  []string
+	unknown map[string][2]int // Store calls by the fault that caused it: not executed, executed
+	left    int
 }
 
 func (r *chaos) tally() tally {
-	count := tally{ended: map[string]int{}, unknown: map[string][2]int{}}
-	made := map[string]int{}
-	deleted := map[string]bool{}
+	count := tally{ended: map[string]int{}, wrong: map[string][]string{}, unknown: map[string][2]int{}}
+	made, deleted, names, faults := map[string]int{}, map[string]bool{}, map[string]string{}, map[string]string{}
 	for _, record := range r.srv.Records() {
 		if record.Request != 0 {
 			made[record.Name]++
@@ -246,13 +239,10 @@ func (r *chaos) tally() tally {
 			deleted[record.ID] = record.Deleted
 		}
 	}
-	names := map[string]string{}
 	for _, image := range r.srv.Images() {
 		names[image.ID] = image.Name
 	}
-	faults := map[string]string{}
 	for _, request := range r.srv.Requests() {
-		count.sends++
 		if request.Operation != aicontenttest.ImagesList {
 			faults[request.Header.Get(chaosTag)] = request.Fault
 		}
@@ -265,23 +255,34 @@ func (r *chaos) tally() tally {
 		}
 		count.ended[d.kind+" "+ending]++
 		note := fmt.Sprintf("%s %s: %v (last fault %s)", d.kind, d.name, d.err, faults[d.tag])
-		switch {
-		case d.kind == "store" && made[d.name] > 1:
-			count.doubles = append(count.doubles, note)
-		case d.kind == "store" && d.err == nil && made[d.name] == 0, d.kind == "delete" && d.err == nil && !deleted[string(d.id)],
-			d.kind == "update" && d.err == nil && names[string(d.id)] != d.name:
-			count.phantoms = append(count.phantoms, note)
-		case d.kind == "store" && outcome == aicontent.OutcomeNotExecuted && made[d.name] > 0,
-			// A firewall's page in place of the response to a Delete counts as a refusal.
-			d.kind == "delete" && outcome == aicontent.OutcomeNotExecuted && !refused(d.err) && deleted[string(d.id)]:
-			count.falseRefusals = append(count.falseRefusals, note)
-		case d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeExecuted && made[d.name] == 0:
-			count.falseDones = append(count.falseDones, note)
+		wrong := func(what string) { count.wrong[what] = append(count.wrong[what], note) }
+		var done bool
+		switch d.kind {
+		case "store":
+			done = made[d.name] > 0
+		case "delete":
+			done = deleted[string(d.id)]
+		case "update":
+			done = names[string(d.id)] == d.name
+		case "list":
+			done = true
 		}
-		if d.kind == "store" && d.err != nil && made[d.name] == 0 {
+		store := d.kind == "store"
+		switch {
+		case store && made[d.name] > 1:
+			wrong(doubles)
+		case d.err == nil && !done:
+			wrong(phantoms)
+		case outcome == aicontent.OutcomeNotExecuted && done && (store || d.kind == "delete" && !refused(d.err)):
+			// A firewall's page in place of the response to a Delete counts as a refusal.
+			wrong(falseRefusals)
+		case store && d.err != nil && outcome == aicontent.OutcomeExecuted && !done:
+			wrong(falseDones)
+		}
+		if store && d.err != nil && !done {
 			count.undone = append(count.undone, note)
 		}
-		if d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeUnknown {
+		if store && d.err != nil && outcome == aicontent.OutcomeUnknown {
 			told := count.unknown[faults[d.tag]]
 			told[min(made[d.name], 1)]++
 			count.unknown[faults[d.tag]] = told
@@ -289,7 +290,7 @@ func (r *chaos) tally() tally {
 		if d.left {
 			count.left++
 		} else if savable(d) {
-			count.unsaved = append(count.unsaved, note)
+			wrong(unsaved)
 		}
 	}
 	return count
@@ -320,23 +321,18 @@ func savable(d *deed) bool {
 func (r *chaos) check(count tally) {
 	r.t.Helper()
 	replay := fmt.Sprintf("replay with -chaos.seed=%d -chaos.ops=%d -chaos.workers=%d", r.seed, *chaosOps, *chaosWorkers)
-	for what, notes := range map[string][]string{
-		"records made twice": count.doubles, "successes that did nothing": count.phantoms, "reported NotExecuted, and acted on": count.falseRefusals,
-		"reported Executed, and not acted on": count.falseDones, "given up where a retry could have saved it": count.unsaved,
-	} {
-		assert.Empty(r.t, notes, "%s: %s", what, replay)
-	}
-	r.t.Logf("seed %d: %d calls, %d requests", r.seed, len(r.deeds), count.sends)
+	r.t.Logf("seed %d: %d calls, %d requests", r.seed, len(r.deeds), len(r.srv.Requests()))
 	for _, ending := range slices.Sorted(maps.Keys(count.ended)) {
 		r.t.Logf("| %s | %d |", ending, count.ended[ending])
 	}
 	r.t.Logf("| calls that were left | %d |", count.left)
-	r.t.Logf("| records made twice | %d |", len(count.doubles))
-	r.t.Logf("| successes that did nothing | %d |", len(count.phantoms))
-	r.t.Logf("| NotExecuted, and acted on | %d |", len(count.falseRefusals))
-	r.t.Logf("| given up where a retry could have saved it | %d |", len(count.unsaved))
+	for _, what := range []string{doubles, phantoms, falseRefusals, falseDones, unsaved} {
+		assert.Empty(r.t, count.wrong[what], "%s: %s", what, replay)
+		r.t.Logf("| %s | %d |", what, len(count.wrong[what]))
+	}
 	for _, fault := range slices.Sorted(maps.Keys(count.unknown)) {
-		r.t.Logf("| Unknown after %s | %d not acted on, %d acted on |", fault, count.unknown[fault][0], count.unknown[fault][1])
+		told := count.unknown[fault]
+		r.t.Logf("| Unknown after %s | %d not acted on, %d acted on |", fault, told[0], told[1])
 	}
 }
 
@@ -372,12 +368,8 @@ func TestChaos(t *testing.T) {
 func TestChaosInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, slow()...)
-		policy := aicontent.DefaultRetryPolicy()
-		policy.MaxAttempts = patience.MaxAttempts
+		r := newSlowChaos(t, false)
 		faults := append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second))
-		r := newChaos(t, false, srv, aicontent.WithRetryPolicy(policy))
-		r.leave = chaosLatency / 3
 		r.strike(faults, faults)
 		start := time.Now()
 		r.run(t.Context())
@@ -394,12 +386,8 @@ func TestChaosInVirtualTime(t *testing.T) {
 func TestChaosOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, slow()...)
-		policy := aicontent.DefaultRetryPolicy()
-		policy.MaxAttempts = patience.MaxAttempts
+		r := newSlowChaos(t, true)
 		faults := passing(chaosFaults(time.Minute))
-		r := newChaos(t, true, srv, aicontent.WithRetryPolicy(policy))
-		r.leave = chaosLatency / 3
 		r.strike(faults, append(slices.Clip(faults), aicontenttest.LateAct(504, 4*time.Minute)))
 		start := time.Now()
 		r.run(t.Context())
@@ -415,12 +403,16 @@ func TestChaosOnce(t *testing.T) {
 // chaosLatency is how long the service takes for a create request in virtual time. Some clients leave before that.
 const chaosLatency = 15 * time.Second
 
-func slow() []aicontenttest.Option {
-	return []aicontenttest.Option{
-		aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"),
+// newSlowChaos returns a chaos run in memory, with a service that takes its time.
+func newSlowChaos(t *testing.T, byName bool) *chaos {
+	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"),
 		aicontenttest.LatencyOn(aicontent.ImagesStore, chaosLatency),
-		aicontenttest.LatencyOn(aicontent.TranscriptionsStore, chaosLatency),
-	}
+		aicontenttest.LatencyOn(aicontent.TranscriptionsStore, chaosLatency))
+	policy := aicontent.DefaultRetryPolicy()
+	policy.MaxAttempts = patience.MaxAttempts
+	r := newChaos(t, byName, srv, aicontent.WithRetryPolicy(policy))
+	r.leave = chaosLatency / 3
+	return r
 }
 
 func TestChaosNeedsItsFaults(t *testing.T) {
