@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -23,8 +22,7 @@ import (
 )
 
 func TestDailyLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		client := srv.Client(dailyLimit(2))
 		store := func(opts ...aicontent.CallOption) error {
 			_, err := client.Images.Store(t.Context(), image, opts...)
@@ -61,10 +59,9 @@ func TestDailyLimit(t *testing.T) {
 }
 
 func TestBreakerLeavesAServiceAloneThatDoesNotWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.AddImage(aicontenttest.Image{ID: "7"})
-		client := srv.Client(breaker(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+		client := srv.Client(breaker(), oneAttempt)
 		show := func(ctx context.Context, id aicontent.ID) error {
 			_, err := client.Images.Show(ctx, id)
 			return err
@@ -98,9 +95,8 @@ func TestBreakerLeavesAServiceAloneThatDoesNotWork(t *testing.T) {
 
 // The record of the request that opens the circuit is still found: it was billed.
 func TestBreakerLetsSearchesPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		client := srv.Client(breaker(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+		client := srv.Client(breaker(), oneAttempt)
 		srv.FaultN(4, aicontenttest.Status(http.StatusInternalServerError, "down"))
 		for range 4 {
 			_, err := client.Images.Show(t.Context(), "7")
@@ -121,8 +117,7 @@ func TestMetrics(t *testing.T) {
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	option, err := metrics(provider.Meter("recipes"))
 	require.NoError(t, err)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("1"))
 		_, err := srv.Client(option).Images.Store(t.Context(), image)
 		require.NoError(t, err)
@@ -149,8 +144,7 @@ func TestMetrics(t *testing.T) {
 
 // Pictures are many and small, and the limiter of the client leaves them out.
 func TestLimitDownloads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.AddImage(aicontenttest.Image{ID: "7"})
 		client := srv.Client(limitDownloads(rate.NewLimiter(rate.Every(time.Second), 1)))
 		start := time.Now()

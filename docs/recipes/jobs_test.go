@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -123,8 +122,7 @@ func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 		"a service that is down":         aicontenttest.Status(http.StatusServiceUnavailable, "down"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+			inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 				srv.FaultOn(aicontenttest.TranscriptionsStore, 1, fault)
 				q := newJobs(job{ID: "4f1c", File: path})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the first run is interrupted
@@ -143,8 +141,7 @@ func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 // A worker that waits for a record holds up the other jobs. A run that ends because it would wait is no failed run.
 func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
 	path := speech(t)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, time.Minute))
 		q := newJobs(job{ID: "late", File: path}, job{ID: "other", File: path})
 		start := time.Now()
@@ -160,8 +157,7 @@ func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
 // The service says when: a queue that asks earlier is refused again.
 func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	path := speech(t)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`).WithRetryAfter("600")
 		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, busy)
 		q := newJobs(job{ID: "4f1c", File: path})
@@ -177,8 +173,7 @@ func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 // Somebody has made two records with the job's name. A person must see which one counts: the error has their IDs.
 func TestWorkLeavesRecordsThatItCannotTellApartToAPerson(t *testing.T) {
 	path := speech(t)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		for range 2 {
 			srv.AddTranscription(aicontenttest.Transcription{Name: "4f1c"})
 		}
@@ -192,8 +187,7 @@ func TestWorkLeavesRecordsThatItCannotTellApartToAPerson(t *testing.T) {
 
 func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 	path := speech(t)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.LengthLimits)
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		long := strings.Repeat("4f1c", 40)
 		q := newJobs(job{ID: long, File: path}, job{ID: "gone", File: path + ".gone"}, job{ID: "4f1c", File: path})
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
@@ -201,16 +195,14 @@ func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 		require.ErrorIs(t, q.givenUp["gone"], aicontent.ErrFile)
 		assert.Equal(t, 1, q.finished)
 		assert.Equal(t, map[string]int{long: often, "gone": 1, "4f1c": 1}, q.runs, "another job may free a refused name")
-	})
+	}, aicontenttest.LengthLimits)
 }
 
 // Workers die at any moment, and what they worked on is done by others.
 func TestWorkersThatDieLeaveOneRecordForEachJob(t *testing.T) {
 	path := speech(t)
 	for seed := range uint64(10) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
-				aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 20*time.Second))
+		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			srv.Chaos(seed, 0.3, passing...)
 			q := newJobs(job{ID: "1", File: path}, job{ID: "2", File: path}, job{ID: "3", File: path})
 			ledger := once.Dir(t.TempDir())
@@ -223,7 +215,7 @@ func TestWorkersThatDieLeaveOneRecordForEachJob(t *testing.T) {
 			assert.Equal(t, 3, q.finished, "given up: %v", q.givenUp)
 			time.Sleep(2 * time.Minute) // by then the last LateAct has acted
 			assert.Len(t, srv.Records(), 3)
-		})
+		}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 20*time.Second))
 	}
 }
 

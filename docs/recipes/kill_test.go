@@ -66,16 +66,25 @@ func forgets(ctx context.Context, client *aicontent.Client, _ string) error {
 	return nil
 }
 
+// command returns the command that runs a program with a folder and a service.
+func command(program, folder string, srv *aicontenttest.Server, env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], folder)
+	cmd.Env = append(os.Environ(), programVariable+"="+program,
+		"AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
 // killed starts a program three times, and kills it as soon as the service has received a create request, or after two
 // seconds.
-func killed(t *testing.T, srv *aicontenttest.Server, program func() *exec.Cmd) {
+func killed(t *testing.T, srv *aicontenttest.Server, program, folder string) {
 	for range 3 {
-		before := received(srv)
-		cmd := program()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for end := time.Now().Add(2 * time.Second); received(srv) == before && time.Now().Before(end); {
+		before := received(srv, aicontent.ImagesStore)
+		cmd := command(program, folder, srv)
+		require.NoError(t, cmd.Start())
+		end := time.Now().Add(2 * time.Second)
+		for received(srv, aicontent.ImagesStore) == before && time.Now().Before(end) {
 			<-time.After(time.Millisecond)
 		}
 		_ = cmd.Process.Kill()
@@ -84,10 +93,10 @@ func killed(t *testing.T, srv *aicontenttest.Server, program func() *exec.Cmd) {
 	srv.Close() // ends the latency: the service executes what it has received
 }
 
-// received counts the create requests of which the service has the whole form.
-func received(srv *aicontenttest.Server) (n int) {
+// received counts the requests of which the service has the whole form.
+func received(srv *aicontenttest.Server, op aicontent.Operation) (n int) {
 	for _, request := range srv.Requests() {
-		if request.Operation == aicontenttest.ImagesStore && request.Form != nil {
+		if request.Operation == op && request.Form != nil {
 			n++
 		}
 	}
@@ -110,14 +119,7 @@ func TestNothingIsBilledTwiceByAProgramThatIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontenttest.ImagesStore, time.Hour))
-			folder := t.TempDir()
-			killed(t, srv, func() *exec.Cmd {
-				cmd := exec.Command(os.Args[0], folder)
-				cmd.Env = append(os.Environ(), programVariable+"="+name,
-					"AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
-				cmd.Stderr = os.Stderr
-				return cmd
-			})
+			killed(t, srv, name, t.TempDir())
 			assert.Equal(t, want, twice(srv))
 			require.NotEmpty(t, srv.Records(), "the service has finished what it began")
 		})

@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,10 +146,8 @@ func (k *kills) anyStored() bool {
 
 // start starts a process, and returns the function that kills it.
 func (k *kills) start() (kill func()) {
-	cmd := exec.Command(os.Args[0], k.folder)
-	cmd.Env = append(os.Environ(), programVariable+"="+k.program,
-		"AICONTENT_BASE_URL="+k.srv.URL, "AICONTENT_API_KEY="+k.srv.APIKey)
-	cmd.Stdin, cmd.Stderr = strings.NewReader(k.work()), os.Stderr
+	cmd := command(k.program, k.folder, k.srv)
+	cmd.Stdin = strings.NewReader(k.work())
 	output, err := cmd.StdoutPipe()
 	require.NoError(k.t, err)
 	require.NoError(k.t, cmd.Start())

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -26,12 +25,20 @@ func names(t *testing.T, folder string) (list []string) {
 	return list
 }
 
+// withPicture returns a server with an image.
+func withPicture(t *testing.T, opts ...aicontenttest.Option) (*aicontenttest.Server, *aicontent.Image) {
+	srv := aicontenttest.NewServer(t, opts...)
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	return srv, sent
+}
+
 // A part file in another folder may be in another file system, where it cannot be renamed from.
 func TestSaveWritesBesideTheFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	folder := t.TempDir()
 	during := 0
-	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+	srv, sent := withPicture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 		if r.Request.Operation == aicontenttest.ImagesDownload {
 			here, err := os.ReadDir(".")
 			assert.NoError(t, err)
@@ -41,8 +48,6 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 			during += len(parts)
 		}
 	}))
-	sent, err := srv.Client().Images.Store(t.Context(), image)
-	require.NoError(t, err)
 	path := filepath.Join(folder, "lighthouse.png")
 	require.NoError(t, save(t.Context(), srv.Client(), sent, path))
 	assert.Equal(t, 1, during)
@@ -67,9 +72,7 @@ func large(size int) aicontenttest.Option {
 // The service chooses the URL: whatever is there must not fill the disk.
 func TestSaveTakesNoPictureOfAnySize(t *testing.T) {
 	folder := t.TempDir()
-	srv := aicontenttest.NewServer(t, large(largestPicture+1))
-	sent, err := srv.Client().Images.Store(t.Context(), image)
-	require.NoError(t, err)
+	srv, sent := withPicture(t, large(largestPicture+1))
 	require.ErrorIs(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "lighthouse.png")), errLargePicture)
 	assert.Empty(t, names(t, folder))
 }
@@ -77,9 +80,7 @@ func TestSaveTakesNoPictureOfAnySize(t *testing.T) {
 // Half a picture is never there under its name, and the next run gets the whole.
 func TestSaveLeavesNothingOfAPictureThatIsCutOff(t *testing.T) {
 	folder := t.TempDir()
-	srv := aicontenttest.NewServer(t, large(largestPicture))
-	sent, err := srv.Client().Images.Store(t.Context(), image)
-	require.NoError(t, err)
+	srv, sent := withPicture(t, large(largestPicture))
 	srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.CloseMidResponse())
 	path := filepath.Join(folder, "lighthouse.png")
 	require.ErrorAs(t, save(t.Context(), srv.Client(), sent, path), new(*aicontent.DecodeError))
@@ -98,8 +99,7 @@ func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
 		"ingress":        aicontenttest.Status(http.StatusNotFound, "default backend - 404"),
 		"without a word": aicontenttest.Status(http.StatusNotFound, ""),
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
 			srv.FaultOn(aicontenttest.ImagesShow, 1, page)
 			require.ErrorContains(t, mirror(t.Context(), srv.Client(), folder), "image 7: images.show: 404", name)
@@ -132,10 +132,9 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 			})
 		})},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			folder := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 			srv.FaultOn(aicontenttest.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Minute, func() { cancel(another) })
@@ -147,16 +146,15 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 
 func TestMirror(t *testing.T) {
 	folder := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		hidden := false
-		hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-			if hidden && r.Request.Operation == aicontenttest.ImagesList {
-				body := r.JSON().(map[string]any)
-				body["data"] = body["data"].([]any)[1:]
-				r.SetJSON(body)
-			}
-		})
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), hide)
+	hidden := false
+	hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if hidden && r.Request.Operation == aicontenttest.ImagesList {
+			body := r.JSON().(map[string]any)
+			body["data"] = body["data"].([]any)[1:]
+			r.SetJSON(body)
+		}
+	})
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		for _, id := range []string{"1", "2", "3"} {
 			srv.AddImage(aicontenttest.Image{ID: id})
 		}
@@ -178,5 +176,5 @@ func TestMirror(t *testing.T) {
 		hidden = true
 		require.NoError(t, mirror(t.Context(), client, folder))
 		assert.Equal(t, []string{"1.png", "3.png"}, names(t, folder), "the list missed one that is there")
-	})
+	}, hide)
 }

@@ -85,7 +85,7 @@ func TestWalksCanBeResumed(t *testing.T) {
 	for n := range 35 {
 		srv.AddImage(aicontenttest.Image{Name: strconv.Itoa(n)})
 	}
-	client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	client := srv.Client(oneAttempt)
 	params := aicontent.ImageListParams{Sort: aicontent.SortAsc}
 	rest, err := aicontent.Collect(client.Images.All(t.Context(), params, aicontent.WithQuery("page", "3")))
 	require.NoError(t, err)

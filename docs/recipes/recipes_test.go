@@ -1,37 +1,28 @@
 package recipes
 
 import (
-	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -59,13 +50,11 @@ func TestClientWithCA(t *testing.T) {
 }
 
 func TestClientWithCertificate(t *testing.T) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, _ := fakes.Certificate(t, time.Now().Add(time.Hour), "gallery")
+	private, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"gallery"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
+	certFile := write(t, "cert.pem", "CERTIFICATE", certificate.Certificate[0])
+	keyFile := write(t, "key.pem", "PRIVATE KEY", private)
 
 	var names []string
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,65 +66,38 @@ func TestClientWithCertificate(t *testing.T) {
 	defer srv.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
-	client, err := clientWithCertificate(srv.URL, "test-key", write(t, "cert.pem", "CERTIFICATE", der), write(t, "key.pem", "PRIVATE KEY", private), roots)
+	client, err := clientWithCertificate(srv.URL, "test-key", certFile, keyFile, roots)
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()
 	_, err = client.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
-	_, err = client.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256})
+	_, err = client.Images.Store(t.Context(), image)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"gallery", "gallery"}, names)
-}
-
-// proxy is an HTTP proxy that takes every CONNECT to the address, with the given credentials.
-func proxy(t *testing.T, address string, credentials *atomic.Value) string {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth()
-		credentials.Store(r.Method + " " + r.Host + " " + user + " " + password)
-		there, err := net.Dial("tcp", address)
-		if err != nil {
-			return
-		}
-		defer there.Close()
-		here, buffered, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer here.Close()
-		io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() {
-			io.Copy(there, bufio.NewReader(buffered))
-			there.(*net.TCPConn).CloseWrite()
-		}()
-		io.Copy(here, there)
-	}))
-	t.Cleanup(srv.Close)
-	return srv.Listener.Addr().String()
 }
 
 func TestThroughProxy(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	u, err := url.Parse(srv.URL)
 	require.NoError(t, err)
-	var seen atomic.Value
-	hc := throughProxy(proxy(t, u.Host, &seen), "gallery", "secret")
+	proxy := fakes.StartTunnel(t, u.Host)
+	hc := throughProxy(proxy.Addr().String(), "gallery", "secret")
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
 	hc.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots, ServerName: u.Hostname()}
 	client, err := aicontent.NewClient("https://content.example.com", srv.APIKey, aicontent.WithHTTPClient(hc))
 	require.NoError(t, err)
-	defer client.CloseIdleConnections()
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
-	assert.Equal(t, "CONNECT content.example.com:443 gallery secret", seen.Load())
+	client.CloseIdleConnections()
+	credentials := base64.StdEncoding.EncodeToString([]byte("gallery:secret"))
+	assert.Equal(t, []string{"CONNECT content.example.com:443 Basic " + credentials}, proxy.Requests())
 }
 
 func TestProxyThatRefuses(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
-	defer srv.Close()
-	address := srv.Listener.Addr().String()
-	client, err := aicontent.NewClient("https://content.example.com", "test-key", aicontent.WithHTTPClient(throughProxy(address, "gallery", "wrong")),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	hc := throughProxy(fakes.StartTunnel(t, "").Addr().String(), "gallery", "wrong")
+	through := aicontent.WithHTTPClient(hc)
+	client, err := aicontent.NewClient("https://content.example.com", "test-key", through, oneAttempt)
 	require.NoError(t, err)
 	_, err = client.Images.Store(t.Context(), image)
 	require.ErrorContains(t, err, "Proxy Authentication Required")
@@ -158,47 +120,19 @@ func TestFromAddress(t *testing.T) {
 	assert.True(t, strings.HasPrefix(<-addresses, "127.0.0.1:"))
 }
 
-var image = aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
-
-func TestTracingSeesEachAttempt(t *testing.T) {
-	spans := tracetest.NewInMemoryExporter()
-	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
-	otel.SetTracerProvider(provider)
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("1"))
-		_, err := srv.Client(tracing()).Images.Store(t.Context(), image)
-		require.NoError(t, err)
-	})
-	assert.Len(t, spans.GetSpans(), 2)
-	require.NoError(t, provider.Shutdown(t.Context()))
-}
-
-// The name of a record may be the secret of a visitor, as in passOn. Whoever sees the traces must not learn it.
-func TestTracingExportsNoQuery(t *testing.T) {
-	for _, conventions := range []string{"", "http/dup"} { // the second has the URL twice
-		t.Setenv("OTEL_SEMCONV_STABILITY_OPT_IN", conventions)
-		spans := tracetest.NewInMemoryExporter()
-		provider := trace.NewTracerProvider(trace.WithSyncer(spans))
-		otel.SetTracerProvider(provider)
-		srv := aicontenttest.NewServer(t)
-		names, err := once.New(srv.Client(tracing()), once.InMemory())
-		require.NoError(t, err)
-		_, _, err = names.Images.Store(t.Context(), image)
-		require.NoError(t, err)
-		require.Equal(t, "Lighthouse", srv.Requests()[0].Query.Get("search"), "the service gets it")
-		addresses := 0
-		for _, span := range spans.GetSpans() {
-			for _, a := range span.Attributes {
-				assert.NotContains(t, a.Value.String(), "Lighthouse", a.Key)
-				if strings.Contains(a.Value.String(), "/api/v1/images") {
-					addresses++
-				}
-			}
-		}
-		assert.GreaterOrEqual(t, addresses, 2, "the path is of use, and no secret")
-		require.NoError(t, provider.Shutdown(t.Context()))
+var (
+	image = aicontent.ImageStoreParams{
+		Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
 	}
+	oneAttempt = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+)
+
+// inMemory calls test in a bubble with a server.
+func inMemory(t *testing.T, test func(*testing.T, *aicontenttest.Server), opts ...aicontenttest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		test(t, aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...))
+	})
 }
 
 func TestSigning(t *testing.T) {
@@ -212,8 +146,7 @@ func TestSigning(t *testing.T) {
 }
 
 func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse"})
 		client := srv.Client(caching(time.Minute))
 		show := func() *aicontent.Image {
@@ -289,12 +222,18 @@ func TestRowsKeepTheWholeRecord(t *testing.T) {
 	assert.JSONEq(t, string(sent.Raw()), string(got.Raw()))
 }
 
-func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
+// withStudies returns a server with so many images.
+func withStudies(t *testing.T, number int) *aicontenttest.Server {
 	srv := aicontenttest.NewServer(t)
-	for n := range 230 {
+	for n := range number {
 		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
 	}
-	client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	return srv
+}
+
+func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
+	srv := withStudies(t, 230)
+	client := srv.Client(oneAttempt)
 	saved := map[aicontent.ID]bool{}
 	save := func(images []*aicontent.Image) error {
 		for _, image := range images {
@@ -320,10 +259,7 @@ func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	srv := aicontenttest.NewServer(t)
-	for n := range 230 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
-	}
+	srv := withStudies(t, 230)
 	all, err := everything(t.Context(), srv.Client())
 	require.NoError(t, err)
 	require.Len(t, all, 230)

@@ -3,7 +3,6 @@ package recipes
 import (
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,9 +14,7 @@ import (
 )
 
 func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
-			aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		names, err := once.New(srv.Client(), once.InMemory())
 		require.NoError(t, err)
 		var longest longestStore
@@ -46,5 +43,5 @@ func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
 		srv.FaultOn(aicontenttest.ImagesStore, 1, refusal)
 		require.Error(t, store("refused"))
 		assert.Equal(t, took, longest.settleTime(0, 0)/2, "what was found or refused changes nothing")
-	})
+	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -105,14 +104,12 @@ func stopped(t *testing.T, where string, end syscall.Signal) {
 	srv := aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, stopLatency))
 	folder := filepath.Join(t.TempDir(), "ledger")
 	var told bytes.Buffer
-	cmd := exec.Command(os.Args[0], folder)
-	cmd.Env = append(os.Environ(), programVariable+"=stops", stopVariable+"="+where,
-		"AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
+	cmd := command("stops", folder, srv, stopVariable+"="+where)
 	cmd.Stderr = &told
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	if where == "behind the last byte" {
-		for !forms(srv) {
+		for received(srv, aicontent.TranscriptionsStore) == 0 {
 			<-time.After(time.Millisecond)
 		}
 		require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
@@ -156,16 +153,6 @@ func stopped(t *testing.T, where string, end syscall.Signal) {
 	took := time.Since(last).Round(time.Second)
 	assert.LessOrEqual(t, took, stopMargin+killSettle+30*time.Second)
 	t.Logf("found %v, %v after the end of the process", found, took)
-}
-
-// forms reports whether the service has the whole form of a create request.
-func forms(srv *aicontenttest.Server) bool {
-	for _, r := range srv.Requests() {
-		if r.Operation == aicontent.TranscriptionsStore && r.Form != nil {
-			return true
-		}
-	}
-	return false
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

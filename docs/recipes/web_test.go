@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -55,9 +54,7 @@ func TestPassOn(t *testing.T) {
 
 // The visitor leaves as soon as the upload has arrived. The call goes on, and is not made again.
 func TestPassOnGoesOnWithoutItsVisitor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
-			aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 2*time.Minute))
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		h := uploads(t, srv)
 		visitor, leave := context.WithTimeout(t.Context(), time.Minute)
 		defer leave()
@@ -67,13 +64,12 @@ func TestPassOnGoesOnWithoutItsVisitor(t *testing.T) {
 		require.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil), "after 120 s")
 		require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 		assert.Len(t, srv.Requests(), 4, "a search, a Store and two Show requests: nothing was lost")
-	})
+	}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 2*time.Minute))
 }
 
 // A proxy gives up on the service. The record appears two minutes later.
 func TestPassOnWaitsForARecordThatIsLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		h := uploads(t, srv)
 		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(504, 2*time.Minute))
 		go serve(h, http.MethodPut, strings.NewReader("a voice message"))
@@ -88,8 +84,7 @@ func TestPassOnWaitsForARecordThatIsLate(t *testing.T) {
 }
 
 func TestPassOnTellsWhoStalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		h := uploads(t, srv)
 		stalled, visitor := io.Pipe()
 		defer visitor.Close()
@@ -147,12 +142,11 @@ func TestStatusOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+			inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 				if test.fault.Name != "" {
 					srv.Fault(test.fault)
 				}
-				client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+				client := srv.Client(oneAttempt)
 				err := test.call(t.Context(), client)
 				assert.Equal(t, test.want, statusOf(err), "%v", err)
 			})
@@ -240,8 +234,7 @@ func stalledUpload(ctx context.Context, client *aicontent.Client) error {
 
 func TestKeptUploadSurvivesA503InMidUpload(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		client := srv.Client()
 		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1").Early())
 		err := upload(long())(t.Context(), client)
