@@ -25,7 +25,6 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/internal/fakes"
-	"github.com/aicontent/aicontent-go/once"
 )
 
 // oddKey has every character that one escape or another treats in its own way.
@@ -143,12 +142,16 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 					aicontent.WithResponseTimeout(20 * time.Second), aicontent.WithStoreTimeout(20 * time.Second),
 					aicontent.WithProgress(func(p aicontent.Progress) { progress = append(progress, p) }),
 				}
-				fixed := newClient(t, baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
-				sourced := newClient(t, baseURL, "", append(opts, aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
-					aicontent.WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))...)
+				text := aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything)))
+				json := aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything)))
+				source := aicontent.WithAPIKeySource(func(context.Context) (string, error) { return key, nil })
+				fixed := newClient(t, baseURL, key, append(opts, text)...)
+				sourced := newClient(t, baseURL, "", append(opts, json, source)...)
 				for kind, respond := range echoing {
 					now = respond(escape(key))
-					for op, c := range map[string]*aicontent.Client{"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced} {
+					for op, c := range map[string]*aicontent.Client{
+						"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced,
+					} {
 						var resp *aicontent.Response
 						err := allTen(c)[op](t.Context(), aicontent.WithResponse(&resp))
 						if err == nil {
@@ -182,33 +185,33 @@ func TestTheKeyAppearsInNoPart(t *testing.T) {
 			for spelling, escape := range echoes {
 				x := escape(oddKey)
 				body := padding[before*len(x)/len(oddKey):] + x + "aa"
-				opts := []aicontent.Option{
-					over(fakes.RoundTripper(fakes.Respond(status, body))),
-					oneAttempt,
-				}
+				opts := []aicontent.Option{through(fakes.Respond(status, body)), oneAttempt}
 				if status == 500 {
 					opts = append(opts, aicontent.WithMaxResponseSize(small))
 				}
-				c := newClient(t, "https://content.example.com", oddKey, opts...)
-				left := strings.TrimLeft(string(bodyOfTheError(t, c)), "a")
+				c := newClient(t, nowhere, oddKey, opts...)
+				bodies := bodiesOfTheError(t, c)
+				left := strings.TrimLeft(string(bodies[0]), "a")
 				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
+				if status == 500 {
+					assert.Equal(t, bodies[0], bodies[1])
+				}
 			}
 		}
 	}
 }
 
-// bodyOfTheError returns the body that the error of a call has. The raw response has the same.
-func bodyOfTheError(t *testing.T, c *aicontent.Client) []byte {
+// bodiesOfTheError returns the body that the error of a call has, and that of the raw response.
+func bodiesOfTheError(t *testing.T, c *aicontent.Client) [2][]byte {
 	t.Helper()
 	var resp *aicontent.Response
 	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	if refused := (*aicontent.APIError)(nil); errors.As(err, &refused) {
-		assert.Equal(t, refused.Body, resp.Body)
-		return refused.Body
+		return [2][]byte{refused.Body, resp.Body}
 	}
 	var unread *aicontent.DecodeError
 	require.ErrorAs(t, err, &unread)
-	return unread.Body
+	return [2][]byte{unread.Body, resp.Body}
 }
 
 // Hosts are compared, and shown, in lower case: a key with capitals must be masked there too.
@@ -216,8 +219,7 @@ func TestTheKeyAppearsInNoHost(t *testing.T) {
 	t.Parallel()
 	const key = "Live-Key-0123456789-ABCDEF"
 	redirect := fakes.Respond(302, "", "Location", "https://"+key+".example/login", key, "1")
-	transport := over(fakes.RoundTripper(redirect))
-	c := newClient(t, "https://content.example.com", key, transport)
+	c := newClient(t, nowhere, key, through(redirect))
 	var resp *aicontent.Response
 	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	require.ErrorContains(t, err, "to https://[API key].example/login")
@@ -232,23 +234,15 @@ func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 		for spelling, escape := range echoes {
 			x := escape(oddKey)
 			for n := 1; n <= len(x); n++ {
-				s := fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+				c := newClient(t, nowhere, oddKey, oneAttempt, through(func(*http.Request) (*http.Response, error) {
 					resp, err := fakes.Respond(status, "")(nil)
-					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("aaaa"+x[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
+					sent := strings.NewReader("aaaa" + x[:n])
+					resp.Body = io.NopCloser(io.MultiReader(sent, iotest.ErrReader(io.ErrUnexpectedEOF)))
 					return resp, err
-				})
-				c := newClient(t, "https://content.example.com", oddKey, over(s), oneAttempt)
-				var resp *aicontent.Response
-				_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
-				require.Error(t, err)
-				bodies := []string{string(resp.Body)}
-				if unread := (*aicontent.DecodeError)(nil); errors.As(err, &unread) {
-					bodies = append(bodies, string(unread.Body))
-				} else if refused := (*aicontent.APIError)(nil); assert.ErrorAs(t, err, &refused) {
-					bodies = append(bodies, string(refused.Body))
-				}
-				for _, body := range bodies {
-					assert.True(t, strings.HasPrefix("[API key]", strings.TrimLeft(body, "a")), "%d %s %d: %s", status, spelling, n, body)
+				}))
+				for _, body := range bodiesOfTheError(t, c) {
+					left := strings.TrimLeft(string(body), "a")
+					assert.True(t, strings.HasPrefix("[API key]", left), "%d %s %d: %s", status, spelling, n, left)
 				}
 			}
 		}
@@ -283,11 +277,11 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the sidecar is down")
-	rt := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+	transport := through(func(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("sending %v: %w", r.Header, cause)
 	})
 	for _, key := range []string{fakes.Key, oddKey} {
-		c := newClient(t, "https://content.example.com", key, over(rt), quick)
+		c := newClient(t, nowhere, key, transport, quick)
 		for op, call := range allTen(c) {
 			err := call(t.Context())
 			assert.ErrorIs(t, err, cause, op)
@@ -301,11 +295,9 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, oneAttempt, aicontent.WithHTTPClient(&http.Client{
-		Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
-	}))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
+	fail := func(*http.Request) (*http.Response, error) { return nil, cause }
+	c := newClient(t, nowhere, fakes.Key, through(fail), oneAttempt)
+	_, err := c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, cause)
 	assert.True(t, strings.HasPrefix(err.Error(), "images.show: first; second [31mxxx"), err.Error()[:60])
 	assert.Less(t, len(err.Error()), 1100)
@@ -315,19 +307,18 @@ func TestTransportErrorsAreOneLine(t *testing.T) {
 func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
 	t.Parallel()
 	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
-	blow := func() { panic("the callback is at fault") }
 	for name, opts := range map[string][]aicontent.Option{
-		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })},
-		"limiter":    {aicontent.WithRateLimiter(fakes.Limiter(func(context.Context) error { blow(); return nil }))},
+		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { panic(fault) })},
+		"limiter":    {aicontent.WithRateLimiter(fakes.Limiter(func(context.Context) error { panic(fault) }))},
 		"logger":     {aicontent.WithLogger(slog.New(panicking{slog.DiscardHandler}))},
-		"transport":  {over(fakes.RoundTripper(func(*http.Request) (*http.Response, error) { blow(); return nil, nil }))},
+		"transport":  {through(func(*http.Request) (*http.Response, error) { panic(fault) })},
 	} {
 		c := newClient(t, baseURL, fakes.Key, opts...)
 		for op, call := range allTen(c) {
 			func() {
 				defer func() {
 					r := recover()
-					assert.Equal(t, "the callback is at fault", r, "%s %s", name, op)
+					assert.Equal(t, fault, r, "%s %s", name, op)
 					fakes.AssertNoKey(t, []any{r, string(debug.Stack())}, fakes.Key)
 				}()
 				_ = call(t.Context())
@@ -339,7 +330,9 @@ func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
 type panicking struct{ slog.Handler }
 
 func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
-func (panicking) Handle(context.Context, slog.Record) error { panic("the callback is at fault") }
+func (panicking) Handle(context.Context, slog.Record) error { panic(fault) }
+
+const fault = "the callback is at fault"
 
 // A log line is for finding a call again: what was sent and said stays out of it.
 func TestLogLinesHoldNoContent(t *testing.T) {
@@ -348,9 +341,11 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return fakes.OnTheWire(422, "X-Secret: header-secret", `{"message":"body-secret"}`)
 	})
-	c := newClient(t, baseURL, fakes.Key, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.Level(-100)}))))
+	everything := &slog.HandlerOptions{Level: slog.Level(-100)}
+	c := newClient(t, baseURL, fakes.Key, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))
 	for _, call := range allTen(c) {
-		require.Error(t, call(t.Context(), aicontent.WithQuery("q", "query-secret"), aicontent.WithFormField("f", "form-secret"), aicontent.WithHeader("X-Token", "token-secret")))
+		require.Error(t, call(t.Context(), aicontent.WithQuery("q", "query-secret"),
+			aicontent.WithFormField("f", "form-secret"), aicontent.WithHeader("X-Token", "token-secret")))
 	}
 	assert.Equal(t, 12, strings.Count(lines.String(), "\n"))
 	assert.NotContains(t, lines.String(), "secret")
@@ -364,9 +359,7 @@ func TestDuplicateErrorsAreMasked(t *testing.T) {
 		return fakes.OnTheWire(200, "", `{"data":[{"id":"`+fakes.Key+`","name":"n"},{"id":"8\n9","name":"n"}],"links":{"next":null}}`)
 	})
 	c := newClient(t, baseURL, fakes.Key)
-	names, err := once.New(c, once.InMemory())
-	require.NoError(t, err)
-	_, _, err = names.Images.Store(t.Context(), aStore)
+	_, _, err := newNames(t, c).Images.Store(t.Context(), aStore)
 	require.ErrorIs(t, err, aicontent.ErrConflict)
 	assert.ErrorContains(t, err, "(id [API key], 8 9)")
 	fakes.AssertNoKey(t, err, fakes.Key)

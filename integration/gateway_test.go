@@ -53,8 +53,8 @@ func (r reply) instead(before time.Duration) aicontenttest.Fault {
 	return fault
 }
 
-// behind calls test in a bubble, for each reply, for a service that has acted by then and for one that works on, and for
-// both collections. The service takes 30 seconds for a create request.
+// behind calls test in a bubble, for each reply, for a service that has acted by then and for one that works on, and
+// for both collections. The service takes 30 seconds for a create request.
 func behind(t *testing.T, test func(t *testing.T, r reply, c customer)) {
 	t.Parallel()
 	for name, reply := range replies {

@@ -25,8 +25,9 @@ var underRace bool
 // allTen are the ten operations and both iterators.
 func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.CallOption) error {
 	calls := fakes.Calls("images", c.Images, aStore, aicontent.ImageUpdateParams{Favorite: new(true)})
-	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
-		aicontent.TranscriptionStoreParams{Name: "n", File: wav(0)}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
+	text := aicontent.TranscriptionStoreParams{Name: "n", File: wav(0)}
+	update := aicontent.TranscriptionUpdateParams{Result: new("r")}
+	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions, text, update))
 	return calls
 }
 
@@ -38,6 +39,13 @@ func newClient(t testing.TB, baseURL, key string, opts ...aicontent.Option) *aic
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }
+
+// through makes a client send through a function. nowhere is the base URL of its service.
+func through(respond func(*http.Request) (*http.Response, error)) aicontent.Option {
+	return over(fakes.RoundTripper(respond))
+}
+
+const nowhere = "https://content.example.com"
 
 // over makes a client send through a transport of the caller's.
 func over(transport http.RoundTripper) aicontent.Option {

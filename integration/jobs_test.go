@@ -61,8 +61,8 @@ func (j job) store(
 	return s, err
 }
 
-// wav returns a recording whose samples take so many bytes. A parser of forms looks for a line end from the back of each
-// piece that it has read: with one every 64 bytes, it need not look at all of a large file again.
+// wav returns a recording whose samples take so many bytes. The kit's parser looks for a line end from the back of each
+// piece that it has read: with one every 64 bytes, it need not look through all of a large file.
 func wav(size int) aicontent.File {
 	samples := strings.Repeat(strings.Repeat("\x00", 63)+"\r", size/64+1)[:size]
 	return aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+samples))

@@ -72,7 +72,8 @@ func started(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
 	return srv
 }
 
-// made makes all calls, and returns method and path of the requests that they sent, and the operations that the kit saw.
+// made makes all calls, and returns method and path of the requests that they sent, and the operations that the kit
+// saw.
 func made(t *testing.T) (sent map[aicontent.Operation]string, seen map[aicontent.Operation]bool) {
 	t.Helper()
 	srv := started(t, aicontenttest.BasePath("/tenant"))

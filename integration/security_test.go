@@ -84,7 +84,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 				}
 				assert.Equal(t, status, refused.StatusCode)
 				assert.Contains(t, err.Error(), ": is the base URL "+baseURL+" right?", "%s %d %s", name, status, op)
-				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Host+where.Path), "it must name where to")
+				to := strings.ToLower(where.Host + where.Path)
+				assert.Contains(t, strings.ToLower(err.Error()), to, "it must name where to")
 				assert.NotContains(t, err.Error(), "kept")
 				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not retried")
 				want := aicontent.OutcomeNotExecuted
@@ -102,11 +103,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // An HTML page instead of JSON points to a broken response. Where it is a login page, the key is wrong.
 func TestLoginPages(t *testing.T) {
 	t.Parallel()
-	page := func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
-		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
-	}
-	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome", "/login/help", "https://sso.example.com/login"} {
+	for _, login := range []string{
+		"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome",
+		"/login/help", "https://sso.example.com/login",
+	} {
 		baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "text/html")
@@ -125,8 +125,8 @@ func TestLoginPages(t *testing.T) {
 		}
 	}
 	// A page without a redirect is a proxy's or a portal's.
-	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
-	c := newClient(t, baseURL, fakes.Key)
+	page := fakes.Respond(200, "<!DOCTYPE html><title>Log in</title><form></form>", "Content-Type", "text/html")
+	c := newClient(t, nowhere, fakes.Key, through(page))
 	for op, call := range allTen(c) {
 		var unread *aicontent.DecodeError
 		err := call(t.Context())
@@ -174,8 +174,8 @@ func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *
 		req.Body = http.NoBody
 		fakes.RespondToAll(w, req)
 	})
-	c := newClient(t, baseURL, "", append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), quick}, opts...)...)
-	return c
+	opts = append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), quick}, opts...)
+	return newClient(t, baseURL, "", opts...)
 }
 
 const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
@@ -251,7 +251,8 @@ func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
 	r := &rotation{keys: []string{oldKey, newKey}}
 	c := r.client(t, newKey)
 	body := io.MultiReader(strings.NewReader("RIFF\x04\x00\x00\x00WAVE" + strings.Repeat("\x00", 4096)))
-	_, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromReader("a.wav", body)})
+	params := aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromReader("a.wav", body)}
+	_, err := c.Transcriptions.Store(t.Context(), params)
 	assert.ErrorIs(t, err, aicontent.ErrUnauthorized)
 	assert.Equal(t, []string{oldKey}, r.got)
 }
@@ -259,11 +260,10 @@ func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
 // A fixed key is not sent again to a service that has refused it.
 func TestFixedKeyIsSentOnce(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	c := newClient(t, baseURL, fakes.Key, quick)
-	for op, call := range allTen(c) {
-		before := requests.Load()
-		assert.ErrorIs(t, call(t.Context()), aicontent.ErrUnauthorized, op)
-		assert.EqualValues(t, 1, requests.Load()-before, op)
+	for op := range allTen(&aicontent.Client{}) {
+		script := &fakes.Script{Responses: fakes.Responses{fakes.Respond(http.StatusUnauthorized, "")}}
+		c := newClient(t, nowhere, fakes.Key, over(script), quick)
+		assert.ErrorIs(t, allTen(c)[op](t.Context()), aicontent.ErrUnauthorized, op)
+		assert.Len(t, script.Sent, 1, op)
 	}
 }
