@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -43,8 +44,7 @@ var echoes = map[string]func(string) string{
 	"query": url.QueryEscape,
 	"path":  url.PathEscape,
 	"query, small letters": func(key string) string {
-		return strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%3D", "%3d", "%7C", "%7c").
-			Replace(url.QueryEscape(key))
+		return regexp.MustCompile(`%..`).ReplaceAllStringFunc(url.QueryEscape(key), strings.ToLower)
 	},
 	"html": html.EscapeString,
 	"html of php": func(key string) string {
@@ -52,56 +52,59 @@ var echoes = map[string]func(string) string{
 	},
 }
 
-// echoing are responses with the text x in them, as they go over the wire.
-var echoing = map[string]func(x string) string{
-	"400 message":      func(x string) string { return fakes.OnTheWire(400, "", `{"message":"bad key `+x+`"}`) },
-	"401 error":        func(x string) string { return fakes.OnTheWire(401, "", `{"error":{"message":"`+x+`","code":1}}`) },
-	"403 list":         func(x string) string { return fakes.OnTheWire(403, "", `{"errors":["`+x+`",{"detail":"`+x+`"}]}`) },
-	"404 text":         func(x string) string { return fakes.OnTheWire(404, "", "no such "+x) },
-	"413 html":         func(x string) string { return fakes.OnTheWire(413, "", "<html><title>"+x+"</title>"+x) },
-	"422 fields":       func(x string) string { return fakes.OnTheWire(422, "", `{"errors":{"`+x+`":["`+x+`"],"b":"`+x+`"}}`) },
-	"429 broken json":  func(x string) string { return fakes.OnTheWire(429, "Retry-After: 9999", `{"message":"`+x) },
-	"500 trace":        func(x string) string { return fakes.OnTheWire(500, "", `{"trace":[{"args":["Bearer `+x+`"]}]}`) },
-	"502 header":       func(x string) string { return fakes.OnTheWire(502, "X-Debug: "+x+"\r\nX-Request-Id: "+x, "") },
-	"503 long page":    func(x string) string { return fakes.OnTheWire(503, "", "<p>"+strings.Repeat("é ", 96)+x+"</p>") },
-	"500 long message": func(x string) string { return fakes.OnTheWire(500, "", strings.Repeat("a", 985)+" "+x) },
-	"500 padded": func(x string) string {
-		return fakes.OnTheWire(500, "", `{"message":"`+strings.Repeat(" ", 7990)+x+`"}`)
+// An echo is a response that has the key where it says KEY. Without a status, its body is all that goes over the wire.
+type echo struct {
+	status       int
+	header, body string
+}
+
+func (e echo) of(key string) string {
+	header, body := strings.ReplaceAll(e.header, "KEY", key), strings.ReplaceAll(e.body, "KEY", key)
+	if e.status == 0 {
+		return body
+	}
+	return fakes.OnTheWire(e.status, header, body)
+}
+
+var echoing = map[string]echo{
+	"400 message":       {400, "", `{"message":"bad key KEY"}`},
+	"401 error":         {401, "", `{"error":{"message":"KEY","code":1}}`},
+	"403 list":          {403, "", `{"errors":["KEY",{"detail":"KEY"}]}`},
+	"404 text":          {404, "", "no such KEY"},
+	"413 html":          {413, "", "<html><title>KEY</title>KEY"},
+	"422 fields":        {422, "", `{"errors":{"KEY":["KEY"],"b":"KEY"}}`},
+	"429 broken json":   {429, "Retry-After: 9999", `{"message":"KEY`},
+	"500 trace":         {500, "", `{"trace":[{"args":["Bearer KEY"]}]}`},
+	"502 header":        {502, "X-Debug: KEY\r\nX-Request-Id: KEY", ""},
+	"503 long page":     {503, "", "<p>" + strings.Repeat("é ", 96) + "KEY</p>"},
+	"500 long message":  {500, "", strings.Repeat("a", 985) + " KEY"},
+	"500 padded":        {500, "", `{"message":"` + strings.Repeat(" ", 7990) + `KEY"}`},
+	"500 deep title":    {500, "", "<h1>" + strings.Repeat(" ", 16<<10-12) + "KEY</h1>"},
+	"302 path":          {302, "Location: https://other.example/KEY", "KEY"},
+	"302 query":         {307, "Location: https://other.example/login?k=KEY", "KEY"},
+	"302 user":          {303, "Location: https://KEY:KEY@other.example/", "KEY"},
+	"302 host":          {301, "Location: https://KEY.example/", "KEY"},
+	"302 no URL":        {308, "Location: https://[::1/%zzKEY", "KEY"},
+	"302 here":          {302, "Location: /login?k=KEY", "<title>KEY</title>"},
+	"200 page":          {200, "", "<title>KEY</title>"},
+	"200 text":          {200, "", "KEY"},
+	"200 no record":     {200, "X-Debug: KEY", `{"token":"KEY"}`},
+	"list, other shape": {200, "", `{"data":["KEY"],"links":{"next":"/?k=KEY"}}`},
+	"unknown coding":    {200, "Content-Encoding: gzip", "KEY"},
+	"200 cut off":       {body: ofLength + "99999\r\n\r\n{\"id\":\"KEY"},
+	"101": {
+		body: "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: KEY\r\n\r\nKEY",
 	},
-	"500 deep title": func(x string) string {
-		return fakes.OnTheWire(500, "", "<h1>"+strings.Repeat(" ", 16<<10-12)+x+"</h1>")
-	},
-	"302 path":      func(x string) string { return fakes.OnTheWire(302, "Location: https://other.example/"+x, x) },
-	"302 query":     func(x string) string { return fakes.OnTheWire(307, "Location: https://other.example/login?k="+x, x) },
-	"302 user":      func(x string) string { return fakes.OnTheWire(303, "Location: https://"+x+":"+x+"@other.example/", x) },
-	"302 host":      func(x string) string { return fakes.OnTheWire(301, "Location: https://"+x+".example/", x) },
-	"302 no URL":    func(x string) string { return fakes.OnTheWire(308, "Location: https://[::1/%zz"+x, x) },
-	"302 here":      func(x string) string { return fakes.OnTheWire(302, "Location: /login?k="+x, "<title>"+x+"</title>") },
-	"200 page":      func(x string) string { return fakes.OnTheWire(200, "", "<title>"+x+"</title>") },
-	"200 text":      func(x string) string { return fakes.OnTheWire(200, "", x) },
-	"200 no record": func(x string) string { return fakes.OnTheWire(200, "X-Debug: "+x, `{"token":"`+x+`"}`) },
-	"200 cut off":   func(x string) string { return "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{\"id\":\"" + x },
-	"101": func(x string) string {
-		return "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: " + x + "\r\n\r\n" + x
-	},
-	"broken status": func(x string) string { return "HTTP/1.1 " + x + "\r\n\r\n" },
-	"no http":       func(x string) string { return x + "\r\n\r\n" },
-	"broken header": func(x string) string { return "HTTP/1.1 200 OK\r\n" + x + "\r\n\r\n{}" },
-	"header name":   func(x string) string { return "HTTP/1.1 404 No\r\nContent-Length: 0\r\n" + x + ": 1\r\n\r\n" },
-	"bad length":    func(x string) string { return "HTTP/1.1 200 OK\r\nContent-Length: " + x + "\r\n\r\n{}" },
-	"bad coding":    func(x string) string { return "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + x + "\r\n\r\n{}" },
-	"broken chunk": func(x string) string {
-		return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + x + "\r\n{}\r\n0\r\n\r\n"
-	},
-	"broken trailer": func(x string) string {
-		return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n" + x + "\r\n\r\n"
-	},
-	"unknown coding": func(x string) string { return fakes.OnTheWire(200, "Content-Encoding: gzip", x) },
-	"informational": func(x string) string {
-		return "HTTP/1.1 103 Early Hints\r\nLink: " + x + "\r\n\r\n" + fakes.OnTheWire(500, "", x)
-	},
-	"list, other shape": func(x string) string {
-		return fakes.OnTheWire(200, "", `{"data":["`+x+`"],"links":{"next":"/?k=`+x+`"}}`)
+	"broken status":  {body: "HTTP/1.1 KEY\r\n\r\n"},
+	"no http":        {body: "KEY\r\n\r\n"},
+	"broken header":  {body: ok + "KEY\r\n\r\n{}"},
+	"header name":    {body: notFound + "Content-Length: 0\r\nKEY: 1\r\n\r\n"},
+	"bad length":     {body: ofLength + "KEY\r\n\r\n{}"},
+	"bad coding":     {body: ok + "Transfer-Encoding: KEY\r\n\r\n{}"},
+	"broken chunk":   {body: chunked + "KEY\r\n{}\r\n0\r\n\r\n"},
+	"broken trailer": {body: chunked + "2\r\n{}\r\n0\r\nKEY\r\n\r\n"},
+	"informational": {
+		body: "HTTP/1.1 103 Early Hints\r\nLink: KEY\r\n\r\n" + failed + "Connection: close\r\n\r\nKEY",
 	},
 }
 
@@ -148,7 +151,7 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 				fixed := newClient(t, baseURL, key, append(opts, text)...)
 				sourced := newClient(t, baseURL, "", append(opts, json, source)...)
 				for kind, respond := range echoing {
-					now = respond(escape(key))
+					now = respond.of(escape(key))
 					for op, c := range map[string]*aicontent.Client{
 						"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced,
 					} {
