@@ -127,6 +127,12 @@ type attempt struct {
 	began, ended time.Time
 }
 
+// verb is that of the operation: list, show or store.
+func (a *attempt) verb() string {
+	_, verb, _ := strings.Cut(string(a.Operation), ".")
+	return verb
+}
+
 // carryOut plays a sequence in a bubble of its own.
 func carryOut(t *testing.T, s sequence) (p *play) {
 	inBubble(t, s, func(c *course) {
@@ -392,7 +398,7 @@ func (p *play) interrupt(c *call, moment string) {
 // next is what goes wrong with the request of an attempt, and its name.
 func (p *play) next(a *attempt) (string, aicontenttest.Fault) {
 	a.strike = strikes[0]
-	_, verb, _ := strings.Cut(string(a.Operation), ".")
+	verb := a.verb()
 	switch {
 	case p.calm:
 	case verb == "store":
