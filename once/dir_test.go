@@ -1,10 +1,8 @@
 package once
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,62 +18,33 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// An operator reads the file, and so do other versions of this package.
-func TestDirIsReadable(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ledger")
-	l := Dir(path)
-	v := put(t, l, key, entry{Collection: "images", Name: `a \n "b"`}, "")
-	w := put(t, l, key, entry{Collection: "images", Name: "c", Form: "f"}, v)
-	data, err := os.ReadFile(filepath.Join(path, key))
-	require.NoError(t, err)
-	first := "- " + v + ` {"format":2,"collection":"images","name":"a\s\\\\n\s\\"b\\""}`
-	second := v + " " + w + ` {"format":2,"collection":"images","name":"c","form":"f"}`
-	assert.Equal(t, "\n"+first+" "+lineSum(first)+"\n\n"+second+" "+lineSum(second)+"\n", string(data))
-
-	folder, err := os.Stat(path)
-	require.NoError(t, err)
-	file, err := os.Stat(filepath.Join(path, key))
-	require.NoError(t, err)
-	if os.PathSeparator == '/' {
-		assert.Equal(t, os.FileMode(0o700), folder.Mode().Perm())
-		assert.Equal(t, os.FileMode(0o600), file.Mode().Perm())
-	}
+// newDir returns a ledger in a new folder, and the file of the key.
+func newDir(t *testing.T) (l dir, file string) {
+	folder := t.TempDir()
+	return dir(folder), filepath.Join(folder, key)
 }
 
-// A line that was cut off anywhere, by a full disk or a power cut, does not count, and spoils no other.
-func TestDirAfterACutOffLine(t *testing.T) {
-	t.Parallel()
-	l := Dir(t.TempDir())
-	file := filepath.Join(string(l.(dir)), key)
-	first := []byte("first entry with spaces \\n and \n\r breaks")
-	v, err := l.Put(t.Context(), key, first, "")
+// overwrite replaces a file.
+func overwrite(t testing.TB, file, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+}
+
+// content returns a file.
+func content(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	before, err := os.ReadFile(file)
-	require.NoError(t, err)
-	second := []byte(`{"a": "` + strings.Repeat("B", 26) + ` C"}`)
-	_, err = l.Put(t.Context(), key, second, v)
-	require.NoError(t, err)
-	whole, err := os.ReadFile(file)
-	require.NoError(t, err)
-	for cut := len(before); cut < len(whole)-1; cut++ {
-		for _, rest := range []string{"", "\x00\x00\x00"} {
-			if rest != "" && cut < len(before)+2 {
-				continue // a line of zeros alone is damage
-			}
-			require.NoError(t, os.WriteFile(file, append(bytes.Clone(whole[:cut]), rest...), 0o600))
-			got, version, err := l.Get(t.Context(), key)
-			require.NoError(t, err)
-			require.Equal(t, v, version, "cut at %d", cut)
-			require.Equal(t, first, got)
-			third, err := l.Put(t.Context(), key, []byte("third"), v)
-			require.NoError(t, err, "cut at %d", cut)
-			got, version, err = l.Get(t.Context(), key)
-			require.NoError(t, err)
-			require.Equal(t, third, version)
-			require.Equal(t, "third", string(got))
-		}
-	}
+	return string(data)
+}
+
+// requireEntry fails unless the ledger has the entry with the version.
+func requireEntry(t *testing.T, l Ledger, entry, version, when string) {
+	t.Helper()
+	got, v, err := l.Get(t.Context(), key)
+	require.NoError(t, err, when)
+	require.Equal(t, version, v, when)
+	require.Equal(t, entry, string(got), when)
 }
 
 // line is a line of a file of Dir.
@@ -84,82 +53,108 @@ func line(replaced, own, entry string) string {
 	return text + " " + lineSum(text)
 }
 
+// An operator reads the file, and so do other versions of this package.
+func TestDirIsReadable(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "ledger")
+	v := put(t, Dir(folder), key, entry{Collection: "images", Name: `a \n "b"`}, "")
+	w := put(t, Dir(folder), key, entry{Collection: "images", Name: "c", Form: "f"}, v)
+	file := filepath.Join(folder, key)
+	first := line("-", v, `{"format":2,"collection":"images","name":"a\s\\\\n\s\\"b\\""}`)
+	second := line(v, w, `{"format":2,"collection":"images","name":"c","form":"f"}`)
+	assert.Equal(t, "\n"+first+"\n\n"+second+"\n", content(t, file))
+	if os.PathSeparator == '/' {
+		for path, want := range map[string]os.FileMode{folder: 0o700, file: 0o600} {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			assert.Equal(t, want, info.Mode().Perm(), path)
+		}
+	}
+}
+
+// A line that was cut off anywhere, by a full disk or a power cut, does not count, and spoils no other.
+func TestDirAfterACutOffLine(t *testing.T) {
+	t.Parallel()
+	l, file := newDir(t)
+	const first = "first entry with spaces \\n and \n\r breaks"
+	v := putText(t, l, key, first, "")
+	before := len(content(t, file))
+	putText(t, l, key, `{"a": "`+strings.Repeat("B", 26)+` C"}`, v)
+	whole := content(t, file)
+	for cut := before; cut < len(whole)-1; cut++ {
+		for _, rest := range []string{"", "\x00\x00\x00"} {
+			if rest != "" && cut < before+2 {
+				continue // a line of zeros alone is damage
+			}
+			when := fmt.Sprintf("cut at %d, then %q", cut, rest)
+			overwrite(t, file, whole[:cut]+rest)
+			requireEntry(t, l, first, v, when)
+			requireEntry(t, l, "third", putText(t, l, key, "third", v), when)
+		}
+	}
+}
+
 // A line of a process that had read an older version does not count, whenever it was written.
 func TestDirOfALateLine(t *testing.T) {
 	t.Parallel()
-	l := Dir(t.TempDir()).(dir)
-	v, err := l.Put(t.Context(), key, []byte("1"), "")
-	require.NoError(t, err)
-	w, err := l.Put(t.Context(), key, []byte("2"), v)
-	require.NoError(t, err)
+	l, file := newDir(t)
+	v := putText(t, l, key, "1", "")
+	w := putText(t, l, key, "2", v)
 	require.NoError(t, l.write(key, line(v, "X", "late"), false))
 	require.NoError(t, l.write(key, line("-", "Y", "late"), false))
-	got, version, err := l.Get(t.Context(), key)
-	require.NoError(t, err)
-	assert.Equal(t, w, version)
-	assert.Equal(t, "2", string(got))
-	x, err := l.Put(t.Context(), key, []byte("3"), w)
-	require.NoError(t, err)
-	_, err = l.Put(t.Context(), key, []byte("4"), w)
+	requireEntry(t, l, "2", w, "after late lines")
+	x := putText(t, l, key, "3", w)
+	_, err := l.Put(t.Context(), key, []byte("4"), w)
 	require.ErrorIs(t, err, ErrChanged)
-	got, version, err = l.Get(t.Context(), key)
-	require.NoError(t, err)
-	assert.Equal(t, x, version)
-	assert.Equal(t, "3", string(got))
+	requireEntry(t, l, "3", x, "after a late Put")
 
-	// What nobody made cannot have been replaced: a line is missing.
+	// A version that no line made cannot have been replaced: a line is missing.
 	for _, replaced := range []string{"X", "Z"} {
 		require.NoError(t, l.write(key, line(replaced, "N", "lost"), false))
 		_, _, err = l.Get(t.Context(), key)
-		require.ErrorContains(t, err, filepath.Join(string(l), key)+" is damaged at line ")
+		require.ErrorContains(t, err, file+" is damaged at line ")
 		_, err = l.Put(t.Context(), key, []byte("5"), x)
 		require.ErrorContains(t, err, "is damaged")
 		require.NotErrorIs(t, err, ErrChanged)
 	}
 }
 
-// A file that was damaged is never read as an older entry, or as none: each bit, and what disks and people do.
+// A file that was damaged is never read as an older entry, or as none: each bit, and the work of disks and people.
 func TestDirOfADamagedFile(t *testing.T) {
 	t.Parallel()
-	l := Dir(t.TempDir())
-	file := filepath.Join(string(l.(dir)), key)
+	l, file := newDir(t)
 	version := ""
 	for n := range 3 {
 		id, made := aicontent.ID(fmt.Sprint(n)), time.Unix(int64(n), 0).UTC()
-		e := entry{Collection: "images", Name: "JOB *4711 0ab", ID: id, Made: made}
-		version = put(t, l, key, e, version)
+		version = put(t, l, key, entry{Collection: "images", Name: "JOB *4711 0ab", ID: id, Made: made}, version)
 	}
 	want, _, err := l.Get(t.Context(), key)
 	require.NoError(t, err)
-	whole, err := os.ReadFile(file)
-	require.NoError(t, err)
-	check := func(data []byte, what string) {
-		require.NoError(t, os.WriteFile(file, data, 0o600))
-		got, v, err := l.Get(t.Context(), key)
-		if err == nil {
-			assert.Equal(t, version, v, what)
-			assert.Equal(t, string(want), string(got), what)
-		}
-	}
-	damaged := 0
+	whole := content(t, file)
+	require.Greater(t, len(whole)*8, 3000)
 	for at := range whole {
 		for bit := range 8 {
-			data := bytes.Clone(whole)
+			data := []byte(whole)
 			data[at] ^= 1 << bit
-			check(data, fmt.Sprintf("bit %d of byte %d, %q", bit, at, whole[at]))
-			damaged++
+			overwrite(t, file, string(data))
+			if got, v, err := l.Get(t.Context(), key); err == nil {
+				what := fmt.Sprintf("bit %d of byte %d, %q", bit, at, whole[at])
+				assert.Equal(t, version, v, what)
+				assert.Equal(t, string(want), string(got), what)
+			}
 		}
 	}
-	require.Greater(t, damaged, 3000)
-	lines := strings.SplitAfter(string(whole), "\n\n")
+	lines := strings.SplitAfter(whole, "\n\n")
 	require.Len(t, lines, 3)
 	for what, data := range map[string]string{
-		"zeros":           strings.Repeat("\x00", len(whole)),
-		"first line lost": strings.Join(lines[1:], ""), "second line lost": lines[0] + lines[2],
-		"zeros at the beginning": strings.Repeat("\x00", 100) + string(whole[100:]),
-		"another file":           "hello\n", "its end": string(whole[100:]),
+		"zeros":                  strings.Repeat("\x00", len(whole)),
+		"first line lost":        lines[1] + lines[2],
+		"second line lost":       lines[0] + lines[2],
+		"zeros at the beginning": strings.Repeat("\x00", 100) + whole[100:],
+		"another file":           "hello\n",
+		"its end":                whole[100:],
 	} {
-		require.NoError(t, os.WriteFile(file, []byte(data), 0o600))
+		overwrite(t, file, data)
 		_, _, err := l.Get(t.Context(), key)
 		assert.ErrorContains(t, err, "is damaged", what)
 	}
@@ -168,42 +163,44 @@ func TestDirOfADamagedFile(t *testing.T) {
 func TestDirThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for _, path := range []string{file, ""} {
+	overwrite(t, file, "")
+	for _, path := range []string{file, filepath.Join(file, "below"), ""} {
 		_, err := Dir(path).Put(t.Context(), key, []byte("1"), "")
 		require.Error(t, err, path)
 		assert.NotErrorIs(t, err, ErrChanged)
+		assert.ErrorContains(t, dir(path).check(), fmt.Sprintf("the folder %q cannot be used: ", path))
 	}
+}
+
+func TestDirWithAnEndedContextDoesNothing(t *testing.T) {
+	t.Parallel()
+	l, _ := newDir(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	l := Dir(t.TempDir())
 	_, err := l.Put(ctx, key, []byte("1"), "")
 	require.ErrorIs(t, err, context.Canceled)
 	_, _, err = l.Get(ctx, key)
 	require.ErrorIs(t, err, context.Canceled)
-	_, version, err := l.Get(t.Context(), key)
-	require.NoError(t, err)
-	assert.Empty(t, version)
+	requireEntry(t, l, "", "", "after both")
 }
 
-// A reader may see a line before it is there as a whole, and reads it again when more was appended.
+// A reader may see a part of a line, and reads the line again when more was appended.
 func TestDirReadsOnWhereItEnded(t *testing.T) {
 	t.Parallel()
-	l := Dir(t.TempDir()).(dir)
+	l, file := newDir(t)
 	whole := "\n" + line("-", "FIRST", "1") + "\n" +
 		"\n" + line("FIRST", "TORN", "2")[:20] +
 		"\n" + line("FIRST", "SECOND", "3") + "\n" +
 		"\nFIR" +
 		"\n" + line("FIRST", "LOST", "4") + "\n" +
 		"\n" + line("SECOND", "THIRD", "5") + "\n"
-	file := filepath.Join(string(l), key)
-	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
+	overwrite(t, file, whole)
 	want, err := l.read(key)
 	require.NoError(t, err)
 	require.Equal(t, "THIRD", want.version)
 	followed := 0
 	for cut := range whole {
-		require.NoError(t, os.WriteFile(file, []byte(whole[:cut]), 0o600))
+		overwrite(t, file, whole[:cut])
 		h, err := l.read(key)
 		if err != nil {
 			// The line break after a line that was cut off may as well be its own.
@@ -211,7 +208,7 @@ func TestDirReadsOnWhereItEnded(t *testing.T) {
 			continue
 		}
 		followed++
-		require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
+		overwrite(t, file, whole)
 		require.NoError(t, h.follow(), "cut at %d", cut)
 		require.Equal(t, want, h, "cut at %d", cut)
 	}
@@ -230,25 +227,20 @@ func manyChanges(tb testing.TB, folder string, n int) (version string) {
 		fmt.Fprintf(&file, "\n%s\n", line(version, own, text))
 		version = own
 	}
-	require.NoError(tb, os.WriteFile(filepath.Join(folder, key), []byte(file.String()), 0o600))
+	overwrite(tb, filepath.Join(folder, key), file.String())
 	return version
 }
 
 func TestDirPutReadsTheFileOnce(t *testing.T) {
 	const changes = 3_000
-	folder := t.TempDir()
-	version := manyChanges(t, folder, changes)
-	l := Dir(folder)
+	l, _ := newDir(t)
+	version := manyChanges(t, string(l), changes)
 	get := testing.AllocsPerRun(5, func() {
 		_, now, err := l.Get(t.Context(), key)
 		require.NoError(t, err)
 		require.Equal(t, version, now)
 	})
-	put := testing.AllocsPerRun(5, func() {
-		next, err := l.Put(t.Context(), key, []byte("next"), version)
-		require.NoError(t, err)
-		version = next
-	})
+	put := testing.AllocsPerRun(5, func() { version = putText(t, l, key, "next", version) })
 	assert.Greater(t, get, float64(changes), "each line is read")
 	assert.InDelta(t, get, put, changes/10)
 }
@@ -265,16 +257,14 @@ func BenchmarkDirAfter26280Changes(b *testing.B) {
 	})
 	b.Run("Put", func(b *testing.B) {
 		for b.Loop() {
-			next, err := l.Put(b.Context(), key, []byte("{}"), version)
-			require.NoError(b, err)
-			version = next
+			version = putText(b, l, key, "{}", version)
 		}
 	})
 }
 
 func TestDirRefusesKeysThatAreNoHashes(t *testing.T) {
 	t.Parallel()
-	l := Dir(t.TempDir())
+	l, _ := newDir(t)
 	for _, bad := range []string{"", "../" + key[3:], key[1:], key + "0", strings.ToUpper(key)} {
 		_, _, err := l.Get(t.Context(), bad)
 		require.ErrorContains(t, err, fmt.Sprintf("the key %q must have 64 digits from 0 to 9 and a to f", bad))
@@ -294,50 +284,29 @@ func TestDirCheckCreatesTheFolderAndLeavesNoFile(t *testing.T) {
 	assert.Empty(t, files)
 }
 
-func TestDirCheckNamesTheFolderThatCannotBeUsed(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for _, path := range []string{file, filepath.Join(file, "below")} {
-		err := dir(path).check()
-		assert.ErrorContains(t, err, fmt.Sprintf("the folder %q cannot be used: ", path))
-	}
-}
-
 func TestDirListsEachNameThatIsNotFree(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	l := Dir(folder)
 	until, made := time.Unix(1, 0).UTC(), time.Unix(2, 0).UTC()
-	keys := map[string]string{}
+	keys, files := map[string]string{}, map[string]string{}
 	for n, name := range []string{"open", "made", "free", "torn", "damaged", "unreadable"} {
 		keys[name] = fmt.Sprintf("%064x", n)
+		files[name] = filepath.Join(folder, keys[name])
 	}
 	put(t, l, keys["open"], entry{Collection: "images", Name: "open", Until: until}, "")
 	put(t, l, keys["made"], entry{Collection: "transcriptions", Name: "made", Made: made, ID: "7"}, "")
 	v := put(t, l, keys["free"], entry{Collection: "images", Name: "free", Made: made, ID: "8"}, "")
 	put(t, l, keys["free"], entry{Collection: "images", Name: "free"}, v)
 	v = put(t, l, keys["torn"], entry{Collection: "images", Name: "torn", Until: until}, "")
-	require.NoError(t, os.WriteFile(filepath.Join(folder, keys["damaged"]), []byte("zap\n"), 0o600))
-	_, err := l.Put(t.Context(), keys["unreadable"], []byte(`{"format":1}`), "")
-	require.NoError(t, err)
-	torn, err := os.OpenFile(filepath.Join(folder, keys["torn"]), os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = torn.WriteString("\n" + line(v, "OTHER", "{}")[:40])
-	require.NoError(t, errors.Join(err, torn.Close()))
+	overwrite(t, files["torn"], content(t, files["torn"])+"\n"+line(v, "OTHER", "{}")[:40])
+	overwrite(t, files["damaged"], "zap\n")
+	putText(t, l, keys["unreadable"], `{"format":1}`, "")
 	for _, other := range []string{".check-1", "README", key[1:], strings.ToUpper(key)} {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, other), []byte("other"), 0o600))
+		overwrite(t, filepath.Join(folder, other), "other")
 	}
 
-	var states []State
-	var failed []string
-	for state, err := range l.(Lister).List(t.Context()) {
-		if err != nil {
-			failed = append(failed, err.Error())
-			continue
-		}
-		states = append(states, state)
-	}
+	states, failed := listed(t.Context(), l)
 	assert.ElementsMatch(t, []State{
 		{Collection: "images", Name: "open", Until: until},
 		{Collection: "images", Name: "torn", Until: until},
@@ -345,8 +314,8 @@ func TestDirListsEachNameThatIsNotFree(t *testing.T) {
 	}, states)
 	slices.Sort(failed)
 	require.Len(t, failed, 2)
-	assert.Contains(t, failed[0], filepath.Join(folder, keys["damaged"])+" is damaged at line 1")
-	assert.Contains(t, failed[1], filepath.Join(folder, keys["unreadable"])+": the ledger's entry cannot be read")
+	assert.Contains(t, failed[0], files["damaged"]+" is damaged at line 1")
+	assert.Contains(t, failed[1], files["unreadable"]+": the ledger's entry cannot be read")
 }
 
 func TestDirListsManyNames(t *testing.T) {
@@ -356,14 +325,15 @@ func TestDirListsManyNames(t *testing.T) {
 	for n := range names {
 		e := entry{Format: format, Collection: "images", Name: fmt.Sprint("job-", n), Made: time.Unix(1, 0)}
 		text := "\n" + line("-", rand.Text(), escape.Replace(string(e.encode()))) + "\n"
-		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%064x", n)), []byte(text), 0o600))
+		overwrite(t, filepath.Join(folder, fmt.Sprintf("%064x", n)), text)
 	}
-	listed := map[string]bool{}
-	for state, err := range Dir(folder).(Lister).List(t.Context()) {
-		require.NoError(t, err)
-		listed[state.Name] = true
+	states, failed := listed(t.Context(), Dir(folder))
+	assert.Empty(t, failed)
+	found := map[string]bool{}
+	for _, state := range states {
+		found[state.Name] = true
 	}
-	assert.Len(t, listed, names)
+	assert.Len(t, found, names)
 }
 
 func TestDirListReportsAMissingFolder(t *testing.T) {

@@ -9,13 +9,14 @@ import (
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// How long a Store call takes, and how many searches it makes, as the package doc says. A process that is killed at
-// `kill` after it began is followed by another one, to which the numbers of searches and minutes then belong.
+// How long a Store call takes, and how many searches it makes, as the package doc says. A process that is killed is
+// followed by another one, to which the numbers then belong.
 func TestACallTakesAsLongAsThePackageDocSays(t *testing.T) {
 	const works = 20 * time.Second // the service, for a Store
+	const kill = works - time.Second
 	for name, c := range map[string]struct {
 		fault    kit.Fault
-		kill     time.Duration
+		kill     time.Duration // after the beginning; zero for never
 		want     string
 		searches int
 		stores   int
@@ -28,32 +29,33 @@ func TestACallTakesAsLongAsThePackageDocSays(t *testing.T) {
 		"no response, and no record": {
 			kit.Stall(kit.BeforeRead), 0, "not executed, retryable", 1 + 35, 1, 10*time.Minute + settle},
 		"killed while it sent, and the record appears at once": {
-			kit.Fault{Acts: true}, 19 * time.Second, "ok", 2, 1, time.Second},
+			kit.Fault{Acts: true}, kill, "ok", 2, 1, time.Second},
 		"killed while it sent, and a record after a minute": {
-			kit.LateAct(504, time.Minute), 19 * time.Second, "ok", 7, 1, 61 * time.Second},
+			kit.LateAct(504, time.Minute), kill, "ok", 7, 1, 61 * time.Second},
 		"killed while it sent, and a record after eight minutes": {
-			kit.LateAct(504, 8*time.Minute), 19 * time.Second, "ok", 21, 1, 8*time.Minute + time.Second},
+			kit.LateAct(504, 8*time.Minute), kill, "ok", 21, 1, 8*time.Minute + time.Second},
 		"killed while it sent, and no record": {
-			kit.Stall(kit.BeforeRead), 19 * time.Second, "ok", 39, 2, margin + settle - 19*time.Second + works},
+			kit.Stall(kit.BeforeRead), kill, "ok", 39, 2, margin + settle - kill + works},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			w.FaultOn(kit.ImagesStore, 1, c.fault)
 			p := w.process(t)
+			before := 0
 			if c.kill > 0 {
 				time.AfterFunc(c.kill, p.kill)
-				_, _, _ = p.Images.Store(p, job("a"))
-				p = w.process(t)
-			}
-			before := w.requests(kit.ImagesList)
-			if c.kill == 0 {
-				before = 0
+				p.fails(t, "unknown, retryable", job("a"))
+				p, before = w.process(t), w.requests(kit.ImagesList)
 			}
 			start := time.Now()
-			_, _, err := p.Images.Store(p, job("a"))
+			_, found, err := p.Images.Store(p, job("a"))
 			assert.Equal(t, c.want, outcome(err), "%v", err)
+			assert.Equal(t, c.kill > 0 && c.stores == 1, found, "a call that found the record billed nothing")
 			assert.Equal(t, c.searches, w.requests(kit.ImagesList)-before, "searches")
 			assert.Equal(t, c.stores, w.requests(kit.ImagesStore), "create requests")
 			assert.Equal(t, c.takes, time.Since(start))
+			if err == nil {
+				w.requireRecords(t, 1)
+			}
 		}, kit.LatencyOn(kit.ImagesStore, works))
 	}
 }

@@ -16,9 +16,34 @@ const key = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 func put(t *testing.T, l Ledger, key string, e entry, version string) string {
 	t.Helper()
 	e.Format = format
-	v, err := l.Put(t.Context(), key, e.encode(), version)
+	return putText(t, l, key, string(e.encode()), version)
+}
+
+func putText(t testing.TB, l Ledger, key, entry, version string) string {
+	t.Helper()
+	next, err := l.Put(t.Context(), key, []byte(entry), version)
 	require.NoError(t, err)
-	return v
+	return next
+}
+
+// has reports whether the ledger has an entry for the key.
+func has(t *testing.T, l Ledger, key string) bool {
+	t.Helper()
+	_, version, err := l.Get(t.Context(), key)
+	require.NoError(t, err)
+	return version != ""
+}
+
+// listed returns the states and the errors of a list.
+func listed(ctx context.Context, l Ledger) (states []State, failed []string) {
+	for state, err := range l.(Lister).List(ctx) {
+		if err != nil {
+			failed = append(failed, err.Error())
+			continue
+		}
+		states = append(states, state)
+	}
+	return states, failed
 }
 
 func TestInMemoryForgets(t *testing.T) {
@@ -37,28 +62,21 @@ func TestInMemoryForgets(t *testing.T) {
 			put(t, l, key, e, "")
 		}
 		v := put(t, l, "nothing", entry{}, "")
-		_, now, err := l.Get(t.Context(), "nothing")
-		require.NoError(t, err)
-		assert.Empty(t, now, "what holds nothing goes at once")
-		_, err = l.Put(t.Context(), "nothing", nil, v)
+		assert.False(t, has(t, l, "nothing"), "a blank entry goes at once")
+		_, err := l.Put(t.Context(), "nothing", nil, v)
 		require.ErrorIs(t, err, ErrChanged)
 
 		time.Sleep(2 * time.Minute)
 		for n := range remembered + more {
 			put(t, l, fmt.Sprint(n), entry{Made: start.Add(time.Duration(n+1) * time.Millisecond), ID: "1"}, "")
 		}
-		has := func(key string) bool {
-			_, version, err := l.Get(t.Context(), key)
-			require.NoError(t, err)
-			return version != ""
-		}
 		for key := range hold {
-			assert.Equal(t, key != "over" && key != "old", has(key), key)
+			assert.Equal(t, key != "over" && key != "old", has(t, l, key), key)
 		}
 		// The pass came with the entry that made it 11,000, beside the six above.
 		forgotten := 0
 		for n := range remembered + more {
-			if !has(fmt.Sprint(n)) {
+			if !has(t, l, fmt.Sprint(n)) {
 				forgotten++
 				assert.Less(t, n, more, "the records made first go")
 			}
@@ -71,13 +89,10 @@ func TestInMemoryKeepsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	l := InMemory()
 	for n := range remembered + more + 10 {
-		_, err := l.Put(t.Context(), fmt.Sprint(n), []byte(`{}`), "")
-		require.NoError(t, err)
+		putText(t, l, fmt.Sprint(n), `{}`, "")
 	}
 	for n := range remembered + more + 10 {
-		_, version, err := l.Get(t.Context(), fmt.Sprint(n))
-		require.NoError(t, err)
-		require.NotEmpty(t, version, n)
+		require.True(t, has(t, l, fmt.Sprint(n)), n)
 	}
 }
 
@@ -99,9 +114,7 @@ func TestInMemoryForgetsTheRecordsThatWerePutFirst(t *testing.T) {
 		put(t, l, fmt.Sprint(n), entry{Made: start.Add(-time.Duration(n) * time.Millisecond), ID: "1"}, "")
 	}
 	for n := range remembered + more {
-		_, version, err := l.Get(t.Context(), fmt.Sprint(n))
-		require.NoError(t, err)
-		require.Equal(t, n >= more, version != "", n)
+		require.Equal(t, n >= more, has(t, l, fmt.Sprint(n)), n)
 	}
 }
 
@@ -112,23 +125,15 @@ func TestInMemoryListsWhatItKeeps(t *testing.T) {
 	put(t, l, "1", entry{Collection: "images", Name: "open", Until: until}, "")
 	put(t, l, "2", entry{Collection: "transcriptions", Name: "made", Made: made, ID: "7"}, "")
 	put(t, l, "3", entry{Collection: "images", Name: "free"}, "")
-	_, err := l.Put(t.Context(), "4", []byte("{}"), "")
-	require.NoError(t, err)
-	var states []State
-	var failed []string
-	for state, err := range l.(Lister).List(t.Context()) {
-		if err != nil {
-			failed = append(failed, err.Error())
-			continue
-		}
-		states = append(states, state)
-		_, _, err = l.Get(t.Context(), "1")
-		require.NoError(t, err, "the ledger can be used meanwhile")
-	}
+	putText(t, l, "4", "{}", "")
+	states, failed := listed(t.Context(), l)
 	assert.ElementsMatch(t, []State{
 		{Collection: "images", Name: "open", Until: until},
 		{Collection: "transcriptions", Name: "made", Made: made, ID: "7"},
 	}, states)
+	for range l.(Lister).List(t.Context()) {
+		assert.True(t, has(t, l, "1"), "the ledger can be used meanwhile")
+	}
 	require.Len(t, failed, 1)
 	assert.Contains(t, failed[0], "4: the ledger's entry cannot be read")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,136 +20,50 @@ import (
 
 // The double click: the list does not show the record yet, but the ledger knows it.
 func TestStoreRemembersSuccess(t *testing.T) {
-	var until time.Time
 	bubble(t, func(t *testing.T, w *world) {
-		until = time.Now().Add(time.Hour)
 		p := w.process(t)
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-
-		again, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		assert.Equal(t, image.ID, again.ID)
-
+		image := p.creates(t, job("a"))
+		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
 		restarted := w.process(t)
-		again, found, err = restarted.Images.Store(restarted, job(" a\r\n"))
-		require.NoError(t, err, "white space and line breaks make no other name")
-		assert.True(t, found)
-		assert.Equal(t, image.ID, again.ID)
-		w.require1(t)
-	}, lagging(func() time.Time { return until }))
+		assert.Equal(t, image.ID, restarted.finds(t, job(" a\r\n")).ID, "white space and line breaks make no other name")
+		w.requireRecords(t, 1)
+	}, lagging(time.Hour))
 }
 
+// A service trims names, and so does every search.
 func TestStoreOfANameWithInvisibleEndsIsNotSentTwiceAfterAGatewayTimeout(t *testing.T) {
 	for _, name := range []string{"a\u200b", "\ufeffa", "a\u2060 \n", "\x00a\u00ad"} {
-		t.Run(fmt.Sprintf("%+q", name), func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				w.FaultOn(kit.ImagesStore, 1, kit.ActThenStatus(504))
-				p := w.process(t)
-				image, found, err := p.Images.Store(p, job(name))
-				require.NoError(t, err)
-				assert.False(t, found)
-				assert.Equal(t, "a", image.Name)
-				again, found, err := p.Images.Store(p, job("a"))
-				require.NoError(t, err)
-				assert.True(t, found)
-				assert.Equal(t, image.ID, again.ID)
-				w.require1(t)
-			})
+		bubbleOf(t, fmt.Sprintf("%+q", name), func(t *testing.T, w *world) {
+			w.FaultOn(kit.ImagesStore, 1, kit.ActThenStatus(504))
+			p := w.process(t)
+			image := p.creates(t, job(name))
+			assert.Equal(t, "a", image.Name)
+			assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
+			w.requireRecords(t, 1)
 		})
 	}
 }
 
-func TestANameOfInvisibleCharactersIsRequired(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		_, _, err := p.Images.Store(p, job("\u200b\ufeff"))
-		require.ErrorContains(t, err, "is required")
-		_, err = p.Images.Find(p, "\u200b\ufeff")
-		require.ErrorContains(t, err, "is required")
-		assert.Zero(t, w.requests(kit.ImagesStore)+w.requests(kit.ImagesList))
-	})
-}
-
-// A service trims names, and so does every search: a name with an invisible character at an end is not another one.
-func TestANameIsTheSameWithoutInvisibleCharactersAtItsEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.ActThenStatus(504))
-		image, _, err := p.Images.Store(p, job("\ufeffa\u200b"))
-		require.NoError(t, err)
-		again, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		assert.Equal(t, image.ID, again.ID)
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-		_, _, err = p.Images.Store(p, job("\u200b \ufeff"))
-		require.ErrorIs(t, err, aicontent.ErrInvalid)
-	})
-}
-
 func TestStoreAtOnce(t *testing.T) {
-	var until time.Time
 	bubble(t, func(t *testing.T, w *world) {
-		until = time.Now().Add(time.Hour)
-		p, q := w.process(t), w.process(t)
+		processes := []*process{w.process(t), w.process(t)}
+		var created atomic.Int32
 		var wg sync.WaitGroup
-		created := 0
-		var mu sync.Mutex
 		for i := range 8 {
-			client := []*process{p, q}[i%2]
 			wg.Go(func() {
-				_, found, err := client.Images.Store(client, job("a"))
+				p := processes[i%2]
+				_, found, err := p.Images.Store(p, job("a"))
 				assert.NoError(t, err)
-				mu.Lock()
-				defer mu.Unlock()
 				if !found {
-					created++
+					created.Add(1)
 				}
 			})
 		}
 		wg.Wait()
-		assert.Equal(t, 1, created, "one call created it, and says so")
-		w.require1(t)
+		assert.Equal(t, int32(1), created.Load(), "one call created it, and says so")
+		w.requireRecords(t, 1)
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-	}, lagging(func() time.Time { return until }), kit.Latency(3*time.Second))
-}
-
-// A killed process remembers nothing, but the ledger does, and the next one waits for what was sent.
-func TestStoreAfterACrash(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		time.AfterFunc(2*time.Second, p.kill)
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err))
-		assert.Zero(t, w.count(), "the service is still drawing")
-
-		p = w.process(t)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found, "this call billed nothing")
-		w.require1(t)
-	}, kit.LatencyOn(kit.ImagesStore, 9*time.Minute))
-}
-
-// A service that dropped the request leaves a name that is stored again, but not before the time is over.
-func TestStoreAfterACrashThatLeftNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.FaultOn(kit.ImagesStore, 1, kit.Stall(kit.BeforeRead))
-		p := w.process(t)
-		time.AfterFunc(2*time.Second, p.kill)
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Error(t, err)
-
-		p = w.process(t)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.Equal(t, margin+settle, time.Since(w.start), "from the note on")
-		w.require1(t)
-	})
+	}, lagging(time.Hour), kit.Latency(3*time.Second))
 }
 
 // A restart begins no wait anew.
@@ -166,61 +81,35 @@ func TestRestartsProlongNothing(t *testing.T) {
 				break
 			}
 		}
-		w.require1(t)
+		w.requireRecords(t, 1)
 	})
 }
 
-// What was created is never sent again, whatever lists show, until somebody frees the name.
+// A record that was created is never sent again, whatever lists show, until Delete frees the name.
 func TestStoreAfterDone(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, ""))
-		for n := range 3 {
-			_, _, err := p.Images.Store(p, job("a"))
-			require.Equal(t, "executed", outcome(err), "call %d: %v", n, err)
-			assert.ErrorContains(t, err, "Delete frees the name")
+		for range 3 {
+			assert.ErrorContains(t, p.fails(t, "executed", job("a")), "Delete frees the name")
 		}
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-
 		require.NoError(t, p.Images.Delete(p, "a"))
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.Equal(t, 2, w.requests(kit.ImagesStore))
+		p.creates(t, job("a"))
 	})
 }
 
-// A proxy gives up after a minute, and the record is there after eight: no setting is needed.
-func TestStoreOfASlowService(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found, "this call created it")
-		assert.Equal(t, "a", image.Name)
-		w.require1(t)
-		assert.Less(t, time.Since(w.start), 9*time.Minute)
-		assert.Contains(t, w.Ledger.last, `"id"`)
-	})
-}
-
-// Where nothing came of it the call does not send again: whoever wants more calls again.
+// A call whose request created nothing does not send again, and leaves the name to any form.
 func TestStoreSendsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
+		p.fails(t, "not executed, retryable", job("a"))
 		assert.Equal(t, settle, time.Since(w.start), "no other pause comes on top")
-		assert.Equal(t, 1+35, w.requests(kit.ImagesList), "as the package doc says")
-		assert.NotContains(t, w.Ledger.last, `"form"`, "the name is anybody's")
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		w.require1(t)
+		assert.NotContains(t, w.Ledger.last, `"form"`)
+		p.creates(t, otherJob("a"))
+		w.requireRecords(t, 1)
 	})
 }
 
@@ -230,24 +119,17 @@ func TestStoreOfARewrittenRecord(t *testing.T) {
 		params := aicontent.ImageStoreParams{
 			Name: "R&D", Description: strings.Repeat("a lighthouse ", 100), Resolution: "256x256", Style: "pixel_art",
 		}
-		var first *aicontent.Image
-		for range 3 {
-			p := w.process(t)
-			image, found, err := p.Images.Store(p, params)
-			require.NoError(t, err)
-			assert.NotEqual(t, "R&D", image.Name)
-			assert.Equal(t, first != nil, found)
-			if first != nil {
-				assert.True(t, first.Equal(*image))
-			}
-			first = image
+		image := w.process(t).creates(t, params)
+		assert.NotEqual(t, "R&D", image.Name)
+		for range 2 {
+			assert.True(t, image.Equal(*w.process(t).finds(t, params)))
 		}
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 	}, kit.Rewritten)
 }
 
-// A service may do all that the kit knows to the record, while the process is killed once a minute: it is made once, and
-// found whole.
+// A service may do to the record all that the kit knows, while the process is killed once a minute: it is created once,
+// and found whole.
 func TestStoreOnAnOddService(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.FaultOn(kit.TranscriptionsStore, 1, kit.LateAct(504, 3*time.Minute))
@@ -265,49 +147,59 @@ func TestStoreOnAnOddService(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, found)
 		assert.Equal(t, text.ID, again.ID)
-		w.require1(t)
+		w.requireRecords(t, 1)
 	}, kit.LateResult, kit.LaggingList)
 }
 
-// A record may be listed before its text is there. Success means that it can be used.
-func TestStoreWaitsForTheText(t *testing.T) {
-	var ready time.Time
-	hide := kit.OnResponse(func(r *kit.Response) {
+// withoutText makes transcriptions lack their text for a time.
+func withoutText(d time.Duration) kit.Option {
+	return kit.OnResponse(func(r *kit.Response) {
 		body, _ := r.JSON().(map[string]any)
-		data, ok := body["data"].(map[string]any)
-		if ok && time.Now().Before(ready) {
+		if data, ok := body["data"].(map[string]any); ok && time.Since(midnight) < d {
 			data["result"] = nil
 			r.SetJSON(body)
 		}
 	})
-	bubble(t, func(t *testing.T, w *world) {
-		ready = time.Now().Add(2 * time.Minute)
-		p := w.process(t)
-		w.FaultOn(kit.TranscriptionsStore, 1, kit.ActThenStatus(504))
-		time.AfterFunc(time.Minute, p.kill)
-		_, _, _ = p.Transcriptions.Store(p, recording("a"))
-
-		p = w.process(t)
-		text, found, err := p.Transcriptions.Store(p, recording("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		assert.NotEmpty(t, text.Result, "after a restart, too")
-		assert.Less(t, time.Since(w.start), 4*time.Minute)
-		w.require1(t)
-
-		// One whose text never comes is returned as it is when the time is over.
-		w.FaultOn(kit.TranscriptionsStore, 1, kit.ActThenStatus(504))
-		start := time.Now()
-		ready = start.Add(time.Hour)
-		text, _, err = p.Transcriptions.Store(p, recording("b"))
-		require.NoError(t, err)
-		assert.Empty(t, text.Result)
-		assert.Equal(t, settle, time.Since(start))
-	}, hide)
 }
 
-// One search that fails decides nothing: it is repeated while a request is open, and otherwise the same call may be made
-// again. Only a refusal, and lists without names, are final.
+// A record may be listed before its text is there. It is waited for, also after a restart, until the time is over.
+func TestStoreWaitsForTheText(t *testing.T) {
+	for name, c := range map[string]struct{ missing, takes time.Duration }{
+		"a text that comes after two minutes": {2 * time.Minute, 2*time.Minute + time.Second},
+		"a text that never comes":             {time.Hour, settle},
+	} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t)
+			w.FaultOn(kit.TranscriptionsStore, 1, kit.ActThenStatus(504))
+			time.AfterFunc(time.Minute, p.kill)
+			_, _, _ = p.Transcriptions.Store(p, recording("a"))
+
+			p = w.process(t)
+			text, found, err := p.Transcriptions.Store(p, recording("a"))
+			require.NoError(t, err)
+			assert.True(t, found)
+			assert.Equal(t, c.missing < settle, text.Result != "")
+			assert.Equal(t, c.takes, time.Since(w.start))
+			w.requireRecords(t, 1)
+		}, withoutText(c.missing))
+	}
+}
+
+// A text that the response to a create request lacked is the service's to add.
+func TestNoCallWaitsForATextThatTheResponseLacked(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		for n := range 2 {
+			_, found, err := p.Transcriptions.Store(p, recording("a"))
+			require.NoError(t, err)
+			assert.Equal(t, n > 0, found)
+		}
+		assert.Zero(t, time.Since(w.start))
+	}, withoutText(time.Hour))
+}
+
+// One failed search decides nothing: it is repeated while a request is open. Otherwise the same call may be made again.
+// Only a refusal, and lists without names, are final.
 func TestAFailedSearchIsFinalForAPaidRecordOnlyIfItIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault             kit.Fault
@@ -328,159 +220,122 @@ func TestAFailedSearchIsFinalForAPaidRecordOnlyIfItIsRefused(t *testing.T) {
 		"500":        {kit.Status(500, `{"message":"x"}`), "ok", "ok"},
 		"lost":       {kit.LoseResponse(), "ok", "ok"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				p := w.process(t)
-				w.FaultOn(kit.ImagesList, 1, c.fault)
-				_, _, err := p.Images.Store(p, job("a"))
-				require.Equal(t, c.blank, outcome(err), "%v", err)
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t)
+			w.FaultOn(kit.ImagesList, 1, c.fault)
+			_, _, err := p.Images.Store(p, job("a"))
+			require.Equal(t, c.blank, outcome(err), "%v", err)
 
-				w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
-				w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
-				w.FaultOn(kit.ImagesList, 1, c.fault)
-				_, _, err = p.Images.Store(p, job("b"))
-				require.Equal(t, c.afterwards, outcome(err), "%v", err)
-				if e, ok := errors.AsType[*once.Error](err); ok {
-					assert.Equal(t, w.start.Add(settle).UTC(), e.Until.Truncate(time.Minute))
-					assert.NotErrorIs(t, err, aicontent.ErrNotFound)
-				}
-			})
+			w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
+			w.FaultOn(kit.ImagesList, 1, emptyList)
+			w.FaultOn(kit.ImagesList, 1, c.fault)
+			_, _, err = p.Images.Store(p, job("b"))
+			require.Equal(t, c.afterwards, outcome(err), "%v", err)
+			if e, ok := errors.AsType[*once.Error](err); ok {
+				assert.Equal(t, w.start.Add(settle).UTC(), e.Until.Truncate(time.Minute))
+				assert.NotErrorIs(t, err, aicontent.ErrNotFound)
+			}
 		})
 	}
 }
 
-// Lists that are broken for good are not asked until the end of time: the call ends when nothing can come any more.
+// Lists that are broken for good are not asked until the end of time.
 func TestStoreWhereSearchesFailForLong(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
+		w.FaultOn(kit.ImagesList, 1, emptyList)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 		w.FaultOn(kit.ImagesList, 100, kit.Status(500, `{}`))
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.Equal(t, settle, time.Since(w.start))
-		e, _ := errors.AsType[*once.Error](err)
-		assert.Zero(t, e.Until, "nothing is open any more")
+		assert.Zero(t, err.Until, "no request is open any more")
 	})
 }
 
-// Two processes: the call of one is cancelled while the other's request is under way.
+// The call of one process is cancelled while its request is under way: another process waits for the record.
 func TestStoreInTwoProcesses(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		a, b := w.process(t), w.process(t)
+		p, other := w.process(t), w.process(t)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(a, 2*time.Second)
-			defer cancel()
-			_, _, err := a.Images.Store(ctx, job("a"))
-			assert.Equal(t, "unknown, retryable", outcome(err))
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-		})
-		wg.Go(func() {
 			time.Sleep(time.Second)
-			_, found, err := b.Images.Store(b, job("a"))
+			_, found, err := other.Images.Store(other, job("a"))
 			assert.NoError(t, err)
 			assert.True(t, found)
 		})
+		err := p.within(t, 2*time.Second).fails(t, "unknown, retryable", job("a"))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		wg.Wait()
-		w.require1(t)
+		w.requireRecords(t, 1)
 	}, kit.LatencyOn(kit.ImagesStore, 25*time.Second))
 }
 
-// After a reset of the database another record may have the ID, or somebody renamed the record: nobody's guess. Delete
-// is the way out.
+// After a reset of the database another record may have the ID, or a person has renamed the record. Delete is the way
+// out.
 func TestStoreWhereTheIDIsAnothers(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		image, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
+		image := p.creates(t, job("a"))
 		w.AddImage(kit.Image{ID: string(image.ID), Name: "b", Description: "d", Resolution: "256x256"})
-		for _, call := range []func() error{
-			func() error { _, _, err := p.Images.Store(p, job("a")); return err },
-			func() error { _, err := p.Images.Find(p, "a"); return err },
-			func() error { return p.Images.Delete(p, "a") },
-		} {
-			err := call()
+		_, _, stored := p.Images.Store(p, job("a"))
+		_, found := p.Images.Find(p, "a")
+		for _, err := range []error{stored, found, p.Images.Delete(p, "a")} {
 			require.Equal(t, "executed", outcome(err), "%v", err)
-			conflict, ok := errors.AsType[*aicontent.ConflictError](err)
-			require.True(t, ok)
+			var conflict *aicontent.ConflictError
+			require.ErrorAs(t, err, &conflict)
 			assert.Equal(t, []aicontent.ID{image.ID}, conflict.IDs)
 		}
-		require.Len(t, w.Images(), 1, "nobody else's record is deleted")
-		require.NoError(t, p.Images.Delete(p, "a"), "once")
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
+		require.Len(t, w.Images(), 1, "the record of another name is not deleted")
+		require.NoError(t, p.Images.Delete(p, "a"), "the conflict is returned once")
+		p.creates(t, job("a"))
 	})
 }
 
 func TestStoreOfAnotherForm(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		other := job("a")
-		other.Description = "another"
-		_, _, err = p.Images.Store(p, other)
-		require.Equal(t, "executed", outcome(err))
-		assert.ErrorIs(t, err, aicontent.ErrConflict)
+		p.creates(t, job("a"))
+		assert.ErrorIs(t, p.fails(t, "executed", otherJob("a")), aicontent.ErrConflict)
 
-		// While it is open, nobody knows.
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
-		ctx, cancel := context.WithTimeout(p, time.Minute)
-		defer cancel()
-		_, _, err = p.Images.Store(ctx, job("b"))
-		require.Equal(t, "unknown, retryable", outcome(err))
-		other.Name = "b"
-		_, _, err = p.Images.Store(p, other)
-		require.Equal(t, "unknown, retryable", outcome(err))
-		assert.ErrorIs(t, err, aicontent.ErrConflict)
+		p.within(t, time.Minute).fails(t, "unknown, retryable", job("b"))
+		err := p.fails(t, "unknown, retryable", otherJob("b"))
+		assert.ErrorIs(t, err, aicontent.ErrConflict, "the request is open")
 
-		// And once it is known that nothing came of it, the name is anybody's.
-		_, err = p.Images.Find(p, "b")
-		require.ErrorIs(t, err, aicontent.ErrNotFound)
-		_, _, err = p.Images.Store(p, other)
-		require.NoError(t, err)
+		_, notFound := p.Images.Find(p, "b")
+		require.ErrorIs(t, notFound, aicontent.ErrNotFound)
+		p.creates(t, otherJob("b"))
 	})
 }
 
-// What another program stored is found, and compared with nothing.
+// A record that another program stored is found, and compared with nothing.
 func TestStoreWhatIsThere(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.AddImage(kit.Image{Name: "a", Description: "other", Resolution: "512x512"})
 		p := w.process(t)
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		assert.Equal(t, aicontent.Resolution512x512, image.Resolution)
+		for range 2 {
+			assert.Equal(t, aicontent.Resolution512x512, p.finds(t, job("a")).Resolution)
+		}
 		assert.Zero(t, w.requests(kit.ImagesStore))
-		_, _, err = p.Images.Store(p, job("a"))
-		require.NoError(t, err)
 	})
 }
 
 func TestStoreOfATakenName(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
-		w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`)) // made between search and create request
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		assert.Equal(t, "a", image.Name)
+		w.AddImage(listed("a"))
+		w.FaultOn(kit.ImagesList, 1, emptyList) // created between search and create request
+		assert.Equal(t, "a", p.finds(t, job("a")).Name)
 
-		// Where it is not found either, the refusal is the error.
 		for _, status := range []int{409, 422} {
 			w.FaultOn(kit.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
-			_, _, err = p.Images.Store(p, job("b"))
-			require.Equal(t, "not executed, retryable", outcome(err), "a list may lag: %v", err)
+			p.fails(t, "not executed, retryable", job("b")) // because a list may lag
 		}
 
-		// Nobody has the name where something else is wrong.
+		// No search is made if something else is wrong.
 		w.ResetBook()
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(422, `{"message":"x","errors":{"description":["too long"]}}`))
-		_, _, err = p.Images.Store(p, job("c"))
-		require.Equal(t, "not executed", outcome(err), "%v", err)
+		p.fails(t, "not executed", job("c"))
 		assert.Equal(t, 1, w.requests(kit.ImagesList))
 	}, kit.UniqueNames)
 }
@@ -491,15 +346,12 @@ func TestFind(t *testing.T) {
 		_, err := p.Images.Find(p, "a")
 		require.ErrorIs(t, err, aicontent.ErrNotFound)
 		assert.Equal(t, "not executed", outcome(err))
-		assert.Equal(t, `once: images "a": not found (outcome not executed)`, err.Error())
+		assert.EqualError(t, err, `once: images "a": not found (outcome not executed)`)
 
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
-		ctx, cancel := context.WithTimeout(p, time.Minute)
-		defer cancel()
-		_, _, err = p.Images.Store(ctx, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err))
+		p.within(t, time.Minute).fails(t, "unknown, retryable", job("a"))
 		image, err := p.Images.Find(p, "a")
-		require.NoError(t, err, "it waits for what was sent")
+		require.NoError(t, err, "it waits for the record of the request")
 		assert.Equal(t, "a", image.Name)
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 	})
@@ -509,85 +361,51 @@ func TestDelete(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		require.NoError(t, p.Images.Delete(p, "a"), "that there was none is no error")
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
+		p.creates(t, job("a"))
 
 		w.FaultOn(kit.ImagesDelete, 1, kit.Status(403, `{"message":"no"}`))
-		err = p.Images.Delete(p, "a")
+		err := p.Images.Delete(p, "a")
 		require.Equal(t, "executed", outcome(err))
-		failed, ok := errors.AsType[*once.Error](err)
-		require.True(t, ok)
+		var failed *once.Error
+		require.ErrorAs(t, err, &failed)
 		assert.NotEmpty(t, failed.ID)
 
 		require.NoError(t, p.Images.Delete(p, "a"))
-		assert.Zero(t, w.count())
+		w.requireRecords(t, 0)
 		require.NoError(t, p.Images.Delete(p, "a"))
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found, "the name is free")
+		p.creates(t, job("a"))
 	})
 }
 
-// Somebody deletes the record without the ledger: it is stored again, but not while a replica may lag.
+// A person deletes the record without the ledger: it is stored again, but not while a replica may lag.
 func TestStoreOfADeletedRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		image, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
+		image := p.creates(t, job("a"))
 		require.NoError(t, w.Client().Images.Delete(p, image.ID))
 
-		_, err = p.Images.Find(p, "a")
+		_, err := p.Images.Find(p, "a")
 		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
 		require.NotErrorIs(t, err, aicontent.ErrNotFound, "it was there, and may be")
-		e, ok := errors.AsType[*once.Error](err)
-		require.True(t, ok)
-		assert.Equal(t, w.start.Add(settle).UTC(), e.Until)
-		assert.Equal(t, image.ID, e.ID)
+		var failed *once.Error
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, w.start.Add(settle).UTC(), failed.Until)
+		assert.Equal(t, image.ID, failed.ID)
 		time.Sleep(settle)
 		w.FaultOn(kit.ImagesShow, 1, kit.HTMLPage(404))
-		_, _, err = p.Images.Store(p, job("a"))
-		require.Equal(t, "executed, retryable", outcome(err), "a proxy does not know what is there: %v", err)
+		p.fails(t, "executed, retryable", job("a")) // because a proxy does not know the record
 
-		again, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.NotEqual(t, image.ID, again.ID)
-		w.require1(t)
+		assert.NotEqual(t, image.ID, p.creates(t, job("a")).ID)
+		w.requireRecords(t, 1)
 	})
 }
 
 // A service may create a record without telling its ID. The list has it, though perhaps not yet.
 func TestStoreOfARecordWithoutAnID(t *testing.T) {
-	var until time.Time
 	bubble(t, func(t *testing.T, w *world) {
-		until = time.Now().Add(time.Minute)
-		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, `{"data":{"name":"a"}}`).Acting())
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.NotEmpty(t, image.ID, "it waits for a list that lags")
+		assert.NotEmpty(t, w.process(t).creates(t, job("a")).ID)
 		assert.Less(t, time.Since(w.start), 2*time.Minute)
-		w.require1(t)
-	}, lagging(func() time.Time { return until }))
-}
-
-// A text that the response to a create request did not have is the service's to add: nobody waits for it.
-func TestStoreOfARecordWithoutAText(t *testing.T) {
-	hide := kit.OnResponse(func(r *kit.Response) {
-		body, _ := r.JSON().(map[string]any)
-		if data, ok := body["data"].(map[string]any); ok {
-			data["result"] = nil
-			r.SetJSON(body)
-		}
-	})
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		for n := range 2 {
-			_, found, err := p.Transcriptions.Store(p, recording("a"))
-			require.NoError(t, err)
-			assert.Equal(t, n > 0, found)
-		}
-		assert.Zero(t, time.Since(w.start))
-	}, hide)
+		w.requireRecords(t, 1)
+	}, lagging(time.Minute))
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -23,69 +24,84 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-var errDisk = errors.New("disk full")
+func TestLedgersKeepTheirPromise(t *testing.T) {
+	t.Parallel()
+	memory, folder := once.InMemory(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, kit.TestLedger(func() (once.Ledger, error) { return memory, nil }))
+		require.NoError(t, kit.TestLedger(func() (once.Ledger, error) { return once.Dir(folder), nil }))
+	})
+}
 
-// What a call costs, as the package doc says.
+// The costs of a call, as the package doc has them.
 func TestCosts(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
+		w.AddImage(listed("listed"))
 		p := w.process(t)
-		cost := func(call func() error) [5]int {
+		for _, c := range []struct {
+			what                            string
+			gets, puts, lists, shows, other int
+			call                            func() error
+		}{
+			{"a new record", 1, 2, 1, 0, 1, func() error { _, _, err := p.Images.Store(p, job("a")); return err }},
+			{"a known record", 1, 0, 0, 1, 0, func() error { _, _, err := p.Images.Store(p, job("a")); return err }},
+			{"a listed record", 1, 1, 1, 1, 0, func() error { _, _, err := p.Images.Store(p, job("listed")); return err }},
+			{"Delete", 1, 1, 0, 1, 1, func() error { return p.Images.Delete(p, "a") }},
+			{"Find of none", 2, 0, 1, 0, 0, func() error {
+				if _, err := p.Images.Find(p, "b"); !errors.Is(err, aicontent.ErrNotFound) {
+					return err
+				}
+				return nil
+			}},
+		} {
 			w.Ledger.gets, w.Ledger.puts = 0, 0
 			w.ResetBook()
-			require.NoError(t, call())
-			return [5]int{w.Ledger.gets, w.Ledger.puts, w.requests(kit.ImagesList), w.requests(kit.ImagesShow),
-				len(w.Requests()) - w.requests(kit.ImagesList) - w.requests(kit.ImagesShow)}
+			require.NoError(t, c.call(), c.what)
+			lists, shows := w.requests(kit.ImagesList), w.requests(kit.ImagesShow)
+			assert.Equal(t, []int{c.gets, c.puts, c.lists, c.shows, c.other},
+				[]int{w.Ledger.gets, w.Ledger.puts, lists, shows, len(w.Requests()) - lists - shows}, c.what)
 		}
-		store := func(name string) func() error {
-			return func() error { _, _, err := p.Images.Store(p, job(name)); return err }
-		}
-		assert.Equal(t, [5]int{1, 2, 1, 0, 1}, cost(store("a")), "a new record")
-		assert.Equal(t, [5]int{1, 0, 0, 1, 0}, cost(store("a")), "a record that the ledger knows")
-		w.AddImage(kit.Image{Name: "b", Description: "d", Resolution: "256x256"})
-		assert.Equal(t, [5]int{1, 1, 1, 1, 0}, cost(store("b")), "a record that only the service knows")
-		assert.Equal(t, [5]int{1, 1, 0, 1, 1}, cost(func() error { return p.Images.Delete(p, "a") }))
-		assert.Equal(t, [5]int{2, 0, 1, 0, 0}, cost(func() error {
-			_, err := p.Images.Find(p, "c")
-			require.ErrorIs(t, err, aicontent.ErrNotFound)
-			return nil
-		}))
 	})
 }
 
 // Each Put of a call fails, or is written although it fails: there is one record, and no false word on it.
 func TestLedgerThatFails(t *testing.T) {
-	for n := 1; n <= 2; n++ {
-		for _, written := range []bool{false, true} {
-			for _, times := range []int{1, 100} {
-				t.Run(fmt.Sprintf("Put %d, written %v, %d times", n, written, times), func(t *testing.T) {
-					bubble(t, func(t *testing.T, w *world) {
-						p := w.process(t)
-						w.Ledger.fail = func(k int, _ string) (bool, error) {
-							if k >= n && k < n+times {
-								return written && k == n, errDisk
-							}
-							return false, nil
-						}
-						image, found, err := p.Images.Store(p, job("a"))
-						if n == 2 || times == 1 || written {
-							require.NoError(t, err)
-							assert.False(t, found)
-							assert.Equal(t, "a", image.Name)
-							w.require1(t)
-						} else {
-							require.Equal(t, "not executed, retryable", outcome(err), "a full disk: %v", err)
-							assert.ErrorIs(t, err, errDisk)
-							assert.Zero(t, w.requests(kit.ImagesStore), "nothing is sent that was not noted")
-						}
-						w.Ledger.fail = nil
-						q := w.process(t)
-						_, _, err = q.Images.Store(q, job("a"))
-						require.NoError(t, err)
-						w.require1(t)
-					})
-				})
+	for _, c := range []struct {
+		first, times int // Puts that fail
+		written      bool
+		sends        bool
+	}{
+		{1, 1, false, true},
+		{1, 100, false, false},
+		{1, 1, true, true},
+		{1, 100, true, true},
+		{2, 1, false, true},
+		{2, 100, false, true},
+		{2, 1, true, true},
+		{2, 100, true, true},
+	} {
+		name := fmt.Sprintf("Put %d, %d times, the first one written: %v", c.first, c.times, c.written)
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t)
+			w.Ledger.fail = func(n int, _ string) (bool, error) {
+				if n < c.first || n >= c.first+c.times {
+					return false, nil
+				}
+				return c.written && n == c.first, errDisk
 			}
-		}
+			if c.sends {
+				assert.Equal(t, "a", p.creates(t, job("a")).Name)
+				w.requireRecords(t, 1)
+			} else {
+				assert.ErrorIs(t, p.fails(t, "not executed, retryable", job("a")), errDisk)
+				assert.Zero(t, w.requests(kit.ImagesStore), "nothing is sent without an announcement")
+			}
+			w.Ledger.fail = nil
+			q := w.process(t)
+			_, _, err := q.Images.Store(q, job("a"))
+			require.NoError(t, err)
+			w.requireRecords(t, 1)
+		})
 	}
 }
 
@@ -96,10 +112,10 @@ func TestLedgerThatFailsWhileSending(t *testing.T) {
 		time.AfterFunc(time.Second, func() {
 			w.Ledger.mu.Lock()
 			defer w.Ledger.mu.Unlock()
-			w.Ledger.fail = func(int, string) (bool, error) { return false, errDisk }
+			w.Ledger.fail = full
 		})
 		var cut time.Duration
-		hook := aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		hook := aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
 			if a.Operation != aicontent.ImagesStore {
 				return nil, nil
 			}
@@ -108,109 +124,87 @@ func TestLedgerThatFailsWhileSending(t *testing.T) {
 				cut = time.Since(w.start)
 			}, nil
 		})
-		ctx, cancel := context.WithTimeout(p, 2*time.Minute)
-		defer cancel()
-		_, _, err := p.Images.Store(ctx, job("a"), hook)
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+		err := p.within(t, 2*time.Minute).fails(t, "unknown, retryable", job("a"), hook)
 		assert.ErrorContains(t, err, "the ledger could not be written in time")
 		assert.NotErrorIs(t, err, context.Canceled, "nobody has cancelled")
 		assert.Equal(t, margin-15*time.Second, cut)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found, "what it was cut off from is found")
-		w.require1(t)
+		p.finds(t, job("a"))
+		w.requireRecords(t, 1)
 	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
 }
 
-// What was announced counts from the beginning of a Put, as others may see it from then on. One that took too long is
-// none.
+// An announcement counts from the beginning of its Put, because others may see it from then on. A Put that took too
+// long is none.
 func TestLedgerThatIsSlow(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.Ledger.before = func(n int, _ string, _ []byte, _ string) { time.Sleep(2 * time.Minute) }
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
+		w.Ledger.before = func(int, string, string) { time.Sleep(2 * time.Minute) }
+		err := p.fails(t, "not executed, retryable", job("a"))
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
-		assert.Zero(t, w.requests(kit.ImagesStore))
 
-		// One that was written, and nothing sent after it, is taken back.
+		// An announcement that was written is taken back.
 		w.Ledger.before = nil
 		n := 0
-		slow := funcs{w.Ledger.Get, func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+		put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
 			if n++; n == 1 {
 				time.Sleep(2 * time.Minute)
 			}
 			return w.Ledger.Put(context.WithoutCancel(ctx), key, entry, version)
-		}}
-		client, err := once.New(w.Client(), slow)
-		require.NoError(t, err)
-		_, _, err = client.Images.Store(p, job("b"))
-		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
+		}
+		w.processOn(t, funcs{w.Ledger.Get, put}).fails(t, "not executed, retryable", job("b"))
 		assert.Zero(t, w.requests(kit.ImagesStore))
-		_, err = p.Images.Find(p, "b")
-		require.ErrorIs(t, err, aicontent.ErrNotFound, "nobody waits for it")
+		_, notFound := p.Images.Find(p, "b")
+		require.ErrorIs(t, notFound, aicontent.ErrNotFound, "no call waits for it")
 		assert.Equal(t, 4*time.Minute, time.Since(w.start).Truncate(time.Minute))
 	})
 }
 
-// A heartbeat that seemed to fail arrives late, just before the result: it is the call's own, and nothing is lost.
+// A renewal that seemed to fail arrives late, just before the result: it is the call's own, and nothing is lost.
 func TestHeartbeatThatArrivesLate(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		w.Ledger.before = func(k int, key string, entry []byte, version string) {
-			if k != 2 {
+		w.Ledger.before = func(n int, key, version string) {
+			if n != 2 {
 				return
 			}
 			before, _, err := w.Ledger.Ledger.Get(t.Context(), key)
 			require.NoError(t, err)
-			late := bytes.Replace(before, []byte(`"until":"2000-01-01T00:17:00Z"`), []byte(`"until":"2000-01-01T00:17:01Z"`), 1)
-			require.NotEqual(t, before, late)
-			_, err = w.Ledger.Ledger.Put(t.Context(), key, late, version)
+			late := strings.Replace(string(before), `"until":"2000-01-01T00:17:00Z"`, `"until":"2000-01-01T00:17:01Z"`, 1)
+			require.NotEqual(t, string(before), late)
+			_, err = w.Ledger.Ledger.Put(t.Context(), key, []byte(late), version)
 			require.NoError(t, err)
 		}
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
+		w.process(t).creates(t, job("a"))
 		assert.Contains(t, w.Ledger.last, "made")
-		w.require1(t)
+		w.requireRecords(t, 1)
 	})
 }
 
-const another = `{"format":2,"collection":"images","name":"a","call":"other"%s}`
-
-// Another call wrote the entry while this one was sending, as this process was suspended: its request is cut off.
+// Another call wrote the entry while this one was sending, because this process was suspended: its request is cut off.
 func TestRequestThatIsOvertaken(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(time.Minute))
-		time.AfterFunc(20*time.Second, func() {
-			w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:17:20Z"`))
-		})
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+		time.AfterFunc(20*time.Second, func() { w.write(t, "a", entryOf(`,"until":"2000-01-01T00:17:20Z"`)) })
+		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorContains(t, err, "another call has written the ledger's entry")
-		assert.Contains(t, w.Ledger.last, `"c`, "what is another's is left alone")
+		assert.Contains(t, w.Ledger.last, `"c`, "the entry of the other call is left alone")
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 		assert.Less(t, time.Since(w.start), 2*time.Minute)
 	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
 }
 
-// Another process found the record while this one was still waiting for the response: that is this request's own, which
-// is paid for, and the response is worth waiting for.
+// Another process found the record while this one was still waiting for the response: it is the record of this request,
+// which is paid for, and the response is worth waiting for.
 func TestRequestWhoseRecordIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
 		time.AfterFunc(20*time.Second, func() {
-			w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:17:00Z","made":"2000-01-01T00:00:20Z","id":"1"`))
+			w.write(t, "a", entryOf(`,"until":"2000-01-01T00:17:00Z","made":"2000-01-01T00:00:20Z","id":"1"`))
 		})
-		image, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.Equal(t, aicontent.ID("1"), image.ID)
+		assert.Equal(t, aicontent.ID("1"), w.process(t).creates(t, job("a")).ID)
 		assert.Equal(t, 5*time.Minute, time.Since(w.start))
 	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
 }
 
-// A long request stays announced, and nobody else sends.
+// A long request stays announced, and no other call sends.
 func TestLongRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p, q := w.process(t), w.process(t)
@@ -220,95 +214,71 @@ func TestLongRequest(t *testing.T) {
 			assert.NoError(t, err)
 			assert.False(t, found)
 		})
-		wg.Go(func() {
-			time.Sleep(time.Second)
-			_, found, err := q.Images.Store(q, job("a"))
-			assert.NoError(t, err)
-			assert.True(t, found)
-			assert.Less(t, time.Since(w.start), 40*time.Minute+2*time.Second, "a new version ends the pause")
-		})
+		time.Sleep(time.Second)
+		q.finds(t, job("a"))
+		assert.Less(t, time.Since(w.start), 40*time.Minute+2*time.Second, "a new version ends the pause")
 		wg.Wait()
-		w.require1(t)
-		assert.Equal(t, 2+79, w.Ledger.puts, "a heartbeat every 30 seconds")
-		assert.LessOrEqual(t, w.requests(kit.ImagesList), 1+6+79, "no heartbeat ends a pause")
+		w.requireRecords(t, 1)
+		assert.Equal(t, 2+79, w.Ledger.puts, "a renewal every 30 seconds")
+		assert.LessOrEqual(t, w.requests(kit.ImagesList), 1+6+79, "no renewal ends a pause")
 	}, kit.LatencyOn(kit.ImagesStore, 40*time.Minute-time.Second))
 }
 
-// A clock that is ahead is not waited for: the limit is what a correct one could have written.
+// A clock that is ahead is not waited for: the limit is the time that a correct one could have written.
 func TestClockThatIsAhead(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		var buf bytes.Buffer
-		p := w.process(t, once.WithLogger(slog.New(slog.NewTextHandler(&buf, nil))))
-		w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T03:00:00Z"`))
-		ctx, cancel := context.WithTimeout(p, time.Minute)
-		defer cancel()
-		_, _, err := p.Images.Store(ctx, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err))
-		e, _ := errors.AsType[*once.Error](err)
-		assert.Equal(t, w.start.Add(margin+settle).UTC(), e.Until)
-		assert.Contains(t, buf.String(), "ahead")
+		var log bytes.Buffer
+		p := w.process(t, once.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		w.write(t, "a", entryOf(`,"until":"2000-01-01T03:00:00Z"`))
+		err := p.within(t, time.Minute).fails(t, "unknown, retryable", job("a"))
+		assert.Equal(t, w.start.Add(margin+settle).UTC(), err.Until)
+		assert.Contains(t, log.String(), "ahead")
 		start := time.Now()
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
+		p.creates(t, job("a"))
 		assert.Equal(t, margin+settle, time.Since(start))
 	})
 }
 
-// Nobody says that there is no record while another call may have announced its request since the search.
+// No call says that there is no record while another one may have announced its request since the search.
 func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
-	for _, what := range []string{"found", "none", "unreadable", "blank"} {
-		t.Run(what, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				p := w.process(t, once.WithMaxWait(0))
-				key := w.key(t, "a")
-				first := true
-				write := func(entry string) {
-					_, version, err := w.Ledger.Ledger.Get(t.Context(), key)
-					require.NoError(t, err)
-					_, err = w.Ledger.Ledger.Put(t.Context(), key, []byte(entry), version)
-					require.NoError(t, err)
-				}
-				hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (func(aicontent.AttemptResult), error) {
-					if !first {
-						return nil, nil
-					}
-					first = false
-					return func(aicontent.AttemptResult) {
-						switch what {
-						case "found":
-							w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
-							write(fmt.Sprintf(another, `,"made":"2000-01-01T00:00:00Z","id":"1"`))
-						case "none":
-							write(fmt.Sprintf(another, `,"until":"2000-01-01T00:17:00Z"`))
-						case "unreadable":
-							write(`{`)
-						case "blank":
-							write(fmt.Sprintf(another, ``))
+	for name, c := range map[string]struct {
+		entry   string
+		records int
+		want    string
+	}{
+		"the other call found the record":    {entryOf(`,"made":"2000-01-01T00:00:00Z","id":"1"`), 1, "ok"},
+		"the other call sends":               {openUntil(17), 0, "unknown, retryable"},
+		"the entry cannot be read":           {`{`, 0, "unknown"},
+		"the other call left an empty entry": {entryOf(""), 0, "not executed"},
+	} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t, once.WithMaxWait(0))
+			var searched sync.Once
+			hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (done, error) {
+				return func(aicontent.AttemptResult) {
+					searched.Do(func() {
+						for range c.records {
+							w.AddImage(listed("a"))
 						}
-					}, nil
-				})
-				_, err := p.Images.Find(p, "a", hook)
-				assert.Equal(t, map[string]string{
-					"found": "ok", "none": "unknown, retryable", "unreadable": "unknown", "blank": "not executed",
-				}[what], outcome(err), "%v", err)
+						w.write(t, "a", c.entry)
+					})
+				}, nil
 			})
+			_, err := p.Images.Find(p, "a", hook)
+			assert.Equal(t, c.want, outcome(err), "%v", err)
 		})
 	}
 }
 
-// A call that would wait for longer than it may ends at once, and says when to call again. It ends no request.
+// A call that would wait for longer than it may ends, and says when to call again.
 func TestWithMaxWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(40*time.Second))
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorContains(t, err, "an earlier request may still create it")
 		assert.ErrorContains(t, err, "504")
-		assert.NotErrorIs(t, err, context.DeadlineExceeded)
-		e, _ := errors.AsType[*once.Error](err)
-		assert.Equal(t, w.start.Add(settle).UTC(), e.Until)
+		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
 		assert.Equal(t, 40*time.Second, time.Since(w.start), "the last pause is shorter")
 		assert.Equal(t, 1+1+6, w.requests(kit.ImagesList), "after 0, 1, 3, 7, 15, 31 and 40 seconds")
 	})
@@ -317,111 +287,79 @@ func TestWithMaxWait(t *testing.T) {
 // Without any wait, a call that would have to queue ends. A request under way is not ended.
 func TestWithoutAnyWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		none := w.process(t, once.WithMaxWait(0))
-		done := make(chan error)
-		start := time.Now()
+		p := w.process(t, once.WithMaxWait(0))
+		ended := make(chan error)
 		go func() {
-			_, _, err := none.Images.Store(none, job("slow"))
-			done <- err
+			_, _, err := p.Images.Store(p, job("a"))
+			ended <- err
 		}()
 		time.Sleep(time.Minute)
-		_, _, err := none.Images.Store(none, job("slow"))
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
-		assert.Equal(t, time.Minute, time.Since(start))
-		require.NoError(t, <-done, "a request under way is never ended by it")
-		assert.Equal(t, 2*time.Minute, time.Since(start))
-		_, found, err := none.Images.Store(none, job("slow"))
-		require.NoError(t, err)
-		assert.True(t, found)
+		p.fails(t, "unknown, retryable", job("a"))
+		assert.Equal(t, time.Minute, time.Since(w.start))
+		require.NoError(t, <-ended)
+		assert.Equal(t, 2*time.Minute, time.Since(w.start))
+		p.finds(t, job("a"))
 	}, kit.LatencyOn(kit.ImagesStore, 2*time.Minute))
 }
 
 // Calls of one process for one name go one after the other, whichever client they have: a double click costs no second
-// search. Who leaves the queue early says what the ledger says.
+// search. A call that leaves the queue early says what the ledger says.
 func TestCallsOfOneProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		ledger := once.InMemory()
-		client := func() *once.Client {
-			c, err := once.New(w.Client(), ledger)
-			require.NoError(t, err)
-			return c
-		}
-		a, b := client(), client()
+		a, b := w.processOn(t, ledger), w.processOn(t, ledger)
 		var wg sync.WaitGroup
-		for _, c := range []*once.Client{a, b, a} {
+		for _, p := range []*process{a, b, a} {
 			wg.Go(func() {
-				_, _, err := c.Images.Store(t.Context(), job("a"))
+				_, _, err := p.Images.Store(p, job("a"))
 				assert.NoError(t, err)
 			})
 		}
 		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, _, err := b.Images.Store(ctx, job("a"))
-		assert.Equal(t, "unknown, retryable", outcome(err))
+		early := b.within(t, time.Second)
+		err := early.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		e, _ := errors.AsType[*once.Error](err)
-		assert.Equal(t, w.start.Add(margin+settle).UTC(), e.Until)
+		assert.Equal(t, w.start.Add(margin+settle).UTC(), err.Until)
 		wg.Wait()
 		assert.Equal(t, 1, w.requests(kit.ImagesList))
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 		assert.Equal(t, 2, w.requests(kit.ImagesShow))
-		_, _, err = b.Images.Store(ctx, job("a"))
-		assert.Equal(t, "executed, retryable", outcome(err), "it ended before it began")
+		early.fails(t, "executed, retryable", job("a")) // its context ended before it began
 	}, kit.LatencyOn(kit.ImagesStore, time.Minute/2))
 }
 
-// A ledger that cannot be compared is one for each client.
-func TestLedgerThatCannotBeCompared(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		client, err := once.New(w.Client(), funcs{w.Ledger.Get, w.Ledger.Put})
-		require.NoError(t, err)
-		_, _, err = client.Images.Store(t.Context(), job("a"))
-		require.NoError(t, err)
-	})
-}
-
-type funcs struct {
-	get func(context.Context, string) ([]byte, string, error)
-	put func(context.Context, string, []byte, string) (string, error)
-}
-
-func (f funcs) Get(ctx context.Context, key string) ([]byte, string, error) { return f.get(ctx, key) }
-func (f funcs) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	return f.put(ctx, key, entry, version)
-}
-
-// What is paid for is not given up for a proxy's page, and a file that is gone is not looked at.
+// A known record is not given up for a proxy's page, and needs no file.
 func TestKnownRecordThatCannotBeShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault kit.Fault
 		want  string
 	}{
-		"proxy": {kit.HTMLPage(200), "executed, retryable"}, "404": {kit.HTMLPage(404), "executed, retryable"},
-		"firewall": {kit.HTMLPage(403), "executed, retryable"}, "403": {kit.Status(403, `{"message":"no"}`), "executed"},
-		"401": {kit.Status(401, `{}`), "executed, retryable"},
+		"proxy":    {kit.HTMLPage(200), "executed, retryable"},
+		"404":      {kit.HTMLPage(404), "executed, retryable"},
+		"firewall": {kit.HTMLPage(403), "executed, retryable"},
+		"403":      {kit.Status(403, `{"message":"no"}`), "executed"},
+		"401":      {kit.Status(401, `{}`), "executed, retryable"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				p := w.process(t)
-				text, _, err := p.Transcriptions.Store(p, recording("a"))
-				require.NoError(t, err)
-				params := recording("a")
-				params.File = aicontent.FileFromPath("is gone")
-				w.FaultOn(kit.TranscriptionsShow, 1, c.fault)
-				_, _, err = p.Transcriptions.Store(p, params)
-				require.Equal(t, c.want, outcome(err), "%v", err)
-				e, _ := errors.AsType[*once.Error](err)
-				assert.Equal(t, text.ID, e.ID)
-				_, found, err := p.Transcriptions.Store(p, params)
-				require.NoError(t, err)
-				assert.True(t, found)
-			})
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t)
+			text, _, err := p.Transcriptions.Store(p, recording("a"))
+			require.NoError(t, err)
+			params := recording("a")
+			params.File = aicontent.FileFromPath("is gone")
+			w.FaultOn(kit.TranscriptionsShow, 1, c.fault)
+			_, _, err = p.Transcriptions.Store(p, params)
+			require.Equal(t, c.want, outcome(err), "%v", err)
+			var failed *once.Error
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, text.ID, failed.ID)
+			_, found, err := p.Transcriptions.Store(p, params)
+			require.NoError(t, err)
+			assert.True(t, found)
 		})
 	}
 }
 
-// A file is looked at before it is sent, and its error is the record's.
+// A file is opened only to send it, and its error is the record's.
 func TestFileThatIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
@@ -433,14 +371,11 @@ func TestFileThatIsGone(t *testing.T) {
 		require.ErrorAs(t, err, new(*once.Error))
 
 		w.FaultOn(kit.TranscriptionsStore, 1, kit.HTMLPage(504))
-		ctx, cancel := context.WithTimeout(p, time.Minute)
-		defer cancel()
-		_, _, err = p.Transcriptions.Store(ctx, recording("a"))
-		require.Equal(t, "unknown, retryable", outcome(err))
-		ctx, cancel = context.WithTimeout(p, time.Minute)
-		defer cancel()
-		_, _, err = p.Transcriptions.Store(ctx, params)
-		require.Equal(t, "unknown, retryable", outcome(err), "an earlier request is open: %v", err)
+		for _, params := range []aicontent.TranscriptionStoreParams{recording("a"), params} {
+			p := p.within(t, time.Minute)
+			_, _, err = p.Transcriptions.Store(p, params)
+			require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+		}
 	})
 }
 
@@ -453,10 +388,9 @@ func TestDeleteWhereShowHasNoID(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
+		p.creates(t, job("a"))
 		require.NoError(t, p.Images.Delete(p, "a"))
-		assert.Zero(t, w.count())
+		w.requireRecords(t, 0)
 	}, hide)
 }
 
@@ -464,58 +398,45 @@ func TestDeleteWhereShowHasNoID(t *testing.T) {
 func TestDeleteOfARecordThatShowDoesNotKnow(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
+		p.creates(t, job("a"))
 		w.FaultOn(kit.ImagesShow, 1, kit.Status(404, `{"message":"no"}`))
 		require.NoError(t, p.Images.Delete(p, "a"))
-		assert.Zero(t, w.count())
+		w.requireRecords(t, 0)
 
-		image, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		require.NoError(t, w.Client().Images.Delete(p, image.ID))
+		require.NoError(t, w.Client().Images.Delete(p, p.creates(t, job("a")).ID))
 		require.NoError(t, p.Images.Delete(p, "a"))
-		_, err = p.Images.Find(p, "a")
+		_, err := p.Images.Find(p, "a")
 		require.ErrorIs(t, err, aicontent.ErrNotFound)
 		assert.Zero(t, time.Since(w.start))
 	})
 }
 
-// A firewall's page says nothing of the request: nobody waits, and the next call finds what was paid.
+// A firewall's page says nothing of the request: no call waits, and the next one finds what was paid.
 func TestStoreBehindAFirewall(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(403).Acting())
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
-		e, _ := errors.AsType[*once.Error](err)
-		assert.Equal(t, w.start.Add(settle).UTC(), e.Until)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
+		err := p.fails(t, "unknown, retryable", job("a"))
+		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
+		p.finds(t, job("a"))
 		assert.Zero(t, time.Since(w.start))
-		w.require1(t)
+		w.requireRecords(t, 1)
 	})
 }
 
 // An entry that cannot be read may be of a newer version: nothing is sent, and nothing overwritten.
 func TestEntryThatCannotBeRead(t *testing.T) {
 	for _, entry := range []string{`{"format":1}`, `{`, `{"format":2,"made":7}`} {
-		bubble := func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				w.write(t, "a", entry)
-				w.ResetBook()
-				p := w.process(t)
-				_, _, err := p.Images.Store(p, job("a"))
-				require.Equal(t, "unknown", outcome(err))
-				assert.ErrorContains(t, err, "the ledger's entry cannot be read")
-				assert.Equal(t, "unknown", outcome(p.Images.Delete(p, "a")))
-				assert.Empty(t, w.Requests())
-				data, _, err := w.Ledger.Get(t.Context(), w.key(t, "a"))
-				require.NoError(t, err)
-				assert.Equal(t, entry, string(data))
-			})
-		}
-		t.Run(entry, bubble)
+		bubbleOf(t, entry, func(t *testing.T, w *world) {
+			w.write(t, "a", entry)
+			p := w.process(t)
+			assert.ErrorContains(t, p.fails(t, "unknown", job("a")), "the ledger's entry cannot be read")
+			assert.Equal(t, "unknown", outcome(p.Images.Delete(p, "a")))
+			assert.Empty(t, w.Requests())
+			data, _, err := w.Ledger.Get(t.Context(), p.Key("images", "a"))
+			require.NoError(t, err)
+			assert.Equal(t, entry, string(data))
+		})
 	}
 }
 
@@ -525,118 +446,91 @@ func TestContextThatEnds(t *testing.T) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
 		for n := range 3 {
-			ctx, cancel := context.WithTimeout(p, 50*time.Second)
-			_, _, err := p.Images.Store(ctx, job("a"))
-			cancel()
-			require.Equal(t, "unknown, retryable", outcome(err))
+			err := p.within(t, 50*time.Second).fails(t, "unknown, retryable", job("a"))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, n == 0, errors.As(err, new(*aicontent.APIError)), "what the request came to stays in the error")
+			var response *aicontent.APIError
+			assert.Equal(t, n == 0, errors.As(err, &response), "the response to the request stays in the error")
 		}
 		assert.Equal(t, 3*45*time.Second, time.Since(w.start), "the last pause leaves five seconds for a search")
 		time.Sleep(time.Minute)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		w.require1(t)
+		p.finds(t, job("a"))
+		w.requireRecords(t, 1)
 
-		ended, cancel := context.WithCancel(p)
-		cancel()
 		w.ResetBook()
-		_, _, err = p.Images.Store(ended, job("new"))
-		require.Equal(t, "unknown, retryable", outcome(err))
+		p.kill()
+		p.fails(t, "unknown, retryable", job("new"))
 		assert.Empty(t, w.Requests())
 	})
 }
 
 // The service asks for a pause between searches. One of a day does not hold the call until then.
 func TestRetryAfterIsObeyed(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(503, 2*time.Second).WithRetryAfter("90"))
-		w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
-		w.FaultOn(kit.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter("100"))
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.Equal(t, 100*time.Second, time.Since(w.start))
-		for _, fault := range []kit.Fault{kit.Status(200, `{"data":[]}`), kit.Status(429, `{}`).WithRetryAfter("86400")} {
-			w.FaultOn(kit.ImagesList, 1, fault)
-		}
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
-		start := time.Now()
-		_, _, err = p.Images.Store(p, job("b"))
-		require.NoError(t, err)
-		assert.Equal(t, settle, time.Since(start))
-	})
+	for seconds, takes := range map[string]time.Duration{"100": 100 * time.Second, "86400": settle} {
+		bubbleOf(t, seconds, func(t *testing.T, w *world) {
+			w.FaultOn(kit.ImagesStore, 1, kit.LateAct(503, 2*time.Second).WithRetryAfter("90"))
+			w.FaultOn(kit.ImagesList, 1, emptyList)
+			w.FaultOn(kit.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
+			w.process(t).creates(t, job("a"))
+			assert.Equal(t, takes, time.Since(w.start))
+		})
+	}
 }
 
 // An attempt that panics may have been executed. The name is free at once, and its record looked for.
 func TestPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		middleware := aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
-				resp, err := next.RoundTrip(req)
-				if req.Method == http.MethodPost {
-					panic("a middleware")
-				}
-				return resp, err
-			})
-		})
-		client, err := once.New(w.Client(middleware), w.Ledger)
+		client, err := once.New(w.Client(afterStore(func(*http.Response) (*http.Response, error) {
+			panic("a middleware")
+		})), w.Ledger)
 		require.NoError(t, err)
-		assert.Panics(t, func() { client.Images.Store(p, job("a")) })
-		w.require1(t)
-		_, found, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		assert.True(t, found)
-		w.require1(t)
+		assert.Panics(t, func() { client.Images.Store(t.Context(), job("a")) })
+		w.process(t).finds(t, job("a"))
+		w.requireRecords(t, 1)
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // A hook sees all requests, and can tell searches.
 func TestIsSearch(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		var seen []string
-		hook := aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		hook := aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
 			seen = append(seen, fmt.Sprint(a.Operation, " ", once.IsSearch(ctx)))
 			return nil, nil
 		})
-		_, _, err := p.Images.Store(p, job("a"), hook)
-		require.NoError(t, err)
-		_, _, err = p.Images.Store(p, job("a"), hook)
-		require.NoError(t, err)
+		for range 2 {
+			_, _, err := p.Images.Store(p, job("a"), hook)
+			require.NoError(t, err)
+		}
 		require.NoError(t, p.Images.Delete(p, "a", hook))
 		assert.Equal(t, "images.list true, images.store false, images.show true, images.show true, images.delete false",
 			strings.Join(seen, ", "))
 	})
 }
 
-// A hook that refuses the create request has sent nothing, and the name is as before.
+// A hook that refuses the create request has sent nothing, and the name is as before. A cancelled request of its own is
+// no cancellation of the call.
 func TestHookThatRefuses(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		limit := errors.New("the day's limit")
-		hook := aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
-			if once.IsSearch(ctx) {
-				return nil, nil
-			}
-			return nil, limit
+	for _, own := range []error{errors.New("the day's limit"), fmt.Errorf("the hook's own: %w", context.Canceled)} {
+		bubbleOf(t, own.Error(), func(t *testing.T, w *world) {
+			p := w.process(t)
+			hook := aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
+				if once.IsSearch(ctx) {
+					return nil, nil
+				}
+				return nil, own
+			})
+			err := p.fails(t, "not executed, retryable", job("a"), hook)
+			assert.ErrorIs(t, err, own)
+			assert.ErrorContains(t, err, own.Error())
+			assert.NotContains(t, err.Error(), "%!")
+			p.creates(t, job("a"))
 		})
-		_, _, err := p.Images.Store(p, job("a"), hook)
-		require.Equal(t, "not executed, retryable", outcome(err))
-		require.ErrorIs(t, err, limit)
-		_, _, err = p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-	})
+	}
 }
 
-// Other errors of Store are what they are.
-func TestStoreThatIsRefused(t *testing.T) {
+// Arguments that are invalid send nothing.
+func TestArgumentsThatAreInvalid(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		params := job("a")
@@ -645,41 +539,44 @@ func TestStoreThatIsRefused(t *testing.T) {
 		invalid, ok := err.(*aicontent.ValidationError)
 		require.True(t, ok, "%v", err)
 		assert.Equal(t, "resolution", invalid.Problems[0].Field)
-		for _, name := range []string{"", " \n", "\xff"} {
-			w.ResetBook()
-			_, _, err := p.Images.Store(p, job(name))
-			require.IsType(t, invalid, err)
-			_, err = p.Transcriptions.Find(p, name)
-			require.IsType(t, invalid, err)
-			require.IsType(t, invalid, p.Images.Delete(p, name))
-			assert.Empty(t, w.Requests())
+		for name, reason := range map[string]string{
+			"": "is required", " \n": "is required", "\u200b\ufeff": "is required", "\xff": "must be valid UTF-8",
+		} {
+			_, _, stored := p.Images.Store(p, job(name))
+			_, found := p.Transcriptions.Find(p, name)
+			for _, err := range []error{stored, found, p.Images.Delete(p, name)} {
+				require.IsType(t, invalid, err)
+				assert.ErrorContains(t, err, reason)
+			}
 		}
 		//lint:ignore SA1012 a nil context is an error, and no panic
 		_, err = p.Images.Find(nil, "a")
 		require.IsType(t, invalid, err)
-
-		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
-		_, _, err = p.Images.Store(p, job("a"))
-		require.Equal(t, "not executed", outcome(err))
-		assert.Equal(t, `once: images "a": images.store: 402: no credit (outcome not executed)`, err.Error())
-		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(501))
-		_, _, err = p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown", outcome(err))
-		assert.Zero(t, time.Since(w.start), "what is not retryable is not waited for")
+		assert.Empty(t, w.Requests())
 	})
 }
 
-// Several records with the name: nobody knows which one is meant.
-func TestSeveralRecords(t *testing.T) {
+// The error of a request that is refused for good is returned without a wait.
+func TestStoreThatIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
+		err := p.fails(t, "not executed", job("a"))
+		assert.EqualError(t, err, `once: images "a": images.store: 402: no credit (outcome not executed)`)
+		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(501))
+		p.fails(t, "unknown", job("a"))
+		assert.Zero(t, time.Since(w.start))
+	})
+}
+
+// Several records with the name: none of them can be told to be the one that is meant.
+func TestSeveralRecords(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
 		for range 2 {
-			w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
+			w.AddImage(listed("a"))
 		}
-		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "executed", outcome(err))
-		conflict, ok := errors.AsType[*aicontent.ConflictError](err)
-		require.True(t, ok)
+		var conflict *aicontent.ConflictError
+		require.ErrorAs(t, w.process(t).fails(t, "executed", job("a")), &conflict)
 		assert.Len(t, conflict.IDs, 2)
 		assert.Zero(t, w.requests(kit.ImagesStore))
 	})
@@ -689,52 +586,50 @@ func TestNew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	bubble(t, func(t *testing.T, w *world) {
-		for field, call := range map[string]func() (*once.Client, error){
-			"client":      func() (*once.Client, error) { return once.New(nil, once.InMemory()) },
-			"ledger":      func() (*once.Client, error) { return once.New(w.Client(), nil) },
-			"settle_time": func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, once.WithSettleTime(30)) },
-			"max_wait":    func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, once.WithMaxWait(-1)) },
-			"option":      func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, nil) },
-			// A folder that cannot be created fails here, and not at the first Store as something that passes.
-			"folder": func() (*once.Client, error) { return once.New(w.Client(), once.Dir(file)) },
+		client := w.Client()
+		for _, c := range []struct {
+			client *aicontent.Client
+			ledger once.Ledger
+			opt    once.Option
+			says   string
+		}{
+			{nil, w.Ledger, once.WithScope("eu"), "client: must be one that NewClient created"},
+			{client, nil, once.WithScope("eu"), "ledger: must not be nil: InMemory or Dir returns one"},
+			{client, once.Dir(""), once.WithScope("eu"), "ledger: must be a folder: the path given to Dir is empty"},
+			{client, w.Ledger, once.WithSettleTime(30), "settle_time \"30ns\": must be 0 or at least 1ms"},
+			{client, w.Ledger, once.WithMaxWait(-1), "max_wait \"-1ns\": must not be negative"},
+			{client, w.Ledger, nil, "option: must not be nil"},
+			{&aicontent.Client{}, nil, once.WithSettleTime(-1), "client: must be one that NewClient created; " +
+				"ledger: must not be nil: InMemory or Dir returns one; settle_time \"-1ns\": must be 0 or at least 1ms"},
 		} {
-			_, err := call()
-			invalid, ok := errors.AsType[*aicontent.ValidationError](err)
-			require.True(t, ok, "%v", err)
-			require.ErrorContains(t, err, "once.New: ")
-			assert.Equal(t, strings.Replace(field, "folder", "ledger", 1), invalid.Problems[0].Field)
+			_, err := once.New(c.client, c.ledger, c.opt)
+			require.EqualError(t, err, "once.New: "+c.says)
+			require.ErrorAs(t, err, new(*aicontent.ValidationError))
 		}
-		_, err := once.New(&aicontent.Client{}, nil, once.WithSettleTime(-1), nil)
-		invalid, _ := errors.AsType[*aicontent.ValidationError](err)
-		assert.Len(t, invalid.Problems, 4)
+		_, err := once.New(client, once.Dir(file))
+		require.ErrorAs(t, err, new(*aicontent.ValidationError))
+		require.ErrorContains(t, err, "must be usable: the folder")
 	})
 }
 
 // Accounts of one base URL do not meet, though they share a ledger.
 func TestWithScope(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p, q := w.process(t, once.WithScope("eu")), w.process(t, once.WithScope("us"))
-		_, _, err := p.Images.Store(p, job("a"))
-		require.NoError(t, err)
-		require.NoError(t, q.Images.Delete(q, "a"))
-		_, found, err := q.Images.Store(q, job("a"))
-		require.NoError(t, err)
-		assert.False(t, found)
-		assert.Len(t, w.Ledger.keys, 2)
-		_, err = once.New(w.Client(), once.Dir(""))
-		require.ErrorContains(t, err, "empty", "an unset variable")
+		eu, us := w.process(t, once.WithScope("eu")), w.process(t, once.WithScope("us"))
+		image := eu.creates(t, job("a"))
+		require.NoError(t, w.Client().Images.Delete(eu, image.ID))
+		us.creates(t, job("a"))
 	})
 }
 
 func TestWithSettleTime(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		for d, want := range map[time.Duration]time.Duration{0: 0, time.Minute: time.Minute} {
+		for _, d := range []time.Duration{0, time.Minute} {
 			p := w.process(t, once.WithSettleTime(d))
 			w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 			start := time.Now()
-			_, _, err := p.Images.Store(p, job(fmt.Sprint(d)))
-			require.Equal(t, "not executed, retryable", outcome(err))
-			assert.Equal(t, want, time.Since(start))
+			p.fails(t, "not executed, retryable", job(fmt.Sprint(d)))
+			assert.Equal(t, d, time.Since(start))
 		}
 	})
 }
@@ -742,31 +637,28 @@ func TestWithSettleTime(t *testing.T) {
 // The log says what a call waits for, and no description or key.
 func TestWithLogger(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		var buf bytes.Buffer
-		log := slog.New(slog.NewJSONHandler(&buf, nil))
-		p := w.process(t, once.WithLogger(nil), once.WithLogger(log))
+		var log bytes.Buffer
+		p := w.process(t, once.WithLogger(nil), once.WithLogger(slog.New(slog.NewJSONHandler(&log, nil))))
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, time.Second))
 		params := job("a")
 		params.Description = "secret prompt"
-		_, _, err := p.Images.Store(p, params)
-		require.NoError(t, err)
+		p.creates(t, params)
 		var line map[string]any
-		require.NoError(t, json.Unmarshal(buf.Bytes(), &line), buf.String())
+		require.NoError(t, json.Unmarshal(log.Bytes(), &line), log.String())
 		assert.Equal(t, "images", line["collection"])
 		assert.Equal(t, "a", line["name"])
 		assert.Equal(t, w.start.Add(settle).Format(time.RFC3339), line["until"])
-		assert.NotContains(t, buf.String(), "secret")
+		assert.NotContains(t, log.String(), "secret")
 		assert.NotContains(t, w.Ledger.last, "secret")
 
-		buf.Reset()
-		w.Ledger.fail = func(n int, entry string) (bool, error) {
+		log.Reset()
+		w.Ledger.fail = func(_ int, entry string) (bool, error) {
 			if strings.Contains(entry, "made") {
 				return false, errDisk
 			}
 			return false, nil
 		}
-		_, _, err = p.Images.Store(p, job("b"))
-		require.NoError(t, err, "a record that is there is no failure")
-		assert.Contains(t, buf.String(), "disk full")
+		p.creates(t, job("b"))
+		assert.Contains(t, log.String(), "disk full")
 	})
 }

@@ -7,45 +7,39 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
 
+// storeByAThousand has a thousand callers store the name at once.
+func storeByAThousand(t *testing.T, p *process) {
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {
+			_, _, err := p.Images.Store(p, job("a"))
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+}
+
 func TestAKnownRecordIsShownToAThousandCallersAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
+		w.process(t).creates(t, job("a"))
 		for _, p := range []*process{w.process(t), w.process(t, once.WithMaxWait(0))} {
-			if _, _, err := p.Images.Store(p, job("a")); err != nil {
-				require.NoError(t, err)
-			}
 			start := time.Now()
-			var wg sync.WaitGroup
-			for range 1000 {
-				wg.Go(func() {
-					_, found, err := p.Images.Store(p, job("a"))
-					assert.NoError(t, err)
-					assert.True(t, found)
-				})
-			}
-			wg.Wait()
+			storeByAThousand(t, p)
 			assert.Equal(t, 50*time.Millisecond, time.Since(start), "one Show")
 		}
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 	}, kit.Latency(50*time.Millisecond))
 }
 
 // Those who queued for the first request do not queue for its record.
 func TestAThousandCallersOfANewNameEndTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		var wg sync.WaitGroup
-		for range 1000 {
-			wg.Go(func() {
-				_, _, err := p.Images.Store(p, job("a"))
-				assert.NoError(t, err)
-			})
-		}
-		wg.Wait()
+		storeByAThousand(t, w.process(t))
 		assert.Equal(t, 150*time.Millisecond, time.Since(w.start), "a search, a Store and a Show")
 		assert.Equal(t, 1, w.requests(kit.ImagesList))
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
@@ -63,23 +57,18 @@ func TestACallThatLeavesTheQueueHoldsUpNoOther(t *testing.T) {
 			_, _, err := p.Images.Store(p, job("a"))
 			assert.Error(t, err)
 		})
+		time.Sleep(time.Second)
+		leaving := p.within(t, 9*time.Second)
 		for range 20 {
 			wg.Go(func() {
-				ctx, cancel := context.WithTimeout(p, 10*time.Second)
-				defer cancel()
-				time.Sleep(time.Second)
-				_, _, err := p.Images.Store(ctx, job("a"))
+				_, _, err := p.Images.Store(leaving, job("a"))
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 			})
 		}
-		wg.Go(func() {
-			time.Sleep(2 * time.Second)
-			_, found, err := p.Images.Store(p, job("a"))
-			assert.NoError(t, err)
-			assert.False(t, found)
-		})
+		time.Sleep(time.Second)
+		p.creates(t, job("a"))
 		wg.Wait()
 		assert.Equal(t, 2*time.Minute, time.Since(w.start))
-		w.require1(t)
+		w.requireRecords(t, 1)
 	}, kit.LatencyOn(kit.ImagesStore, time.Minute))
 }

@@ -1,7 +1,6 @@
 package once_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,83 +12,52 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// work is a worker of a job queue. It needs Retryable and RetryAt, and no arithmetic.
-func work(ctx context.Context, names *once.Client, params aicontent.ImageStoreParams) (*aicontent.Image, error) {
-	for backoff := time.Second; ; backoff = min(2*backoff, time.Minute) {
-		image, _, err := names.Images.Store(ctx, params)
-		if err == nil || !aicontent.Retryable(err) {
-			return image, err
-		}
-		again := aicontent.RetryAt(err)
-		if again.IsZero() {
-			again = time.Now().Add(backoff)
-		}
-		// Here a queue would put the job back, with the time at which it is due.
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(time.Until(again)):
-		}
-	}
-}
-
+// A worker of a job queue needs Retryable and RetryAt, and no arithmetic. Each call is one of another process, which
+// remembers nothing: the schedule is that of the entry.
 func TestAWorkerThatAsksRetryAtMakesFewRequests(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault            kit.Fault
-		searches, stores int
-		takes            time.Duration
+		fault                    kit.Fault
+		pauses, creates, seconds int
 	}{
-		"the record appears after one minute": {kit.LateAct(504, time.Minute), 1 + 7, 1, 61 * time.Second},
-		"the record never appears":            {kit.HTMLPage(504), 1 + 35, 2, settle},
+		"the record appears after one minute": {kit.LateAct(504, time.Minute), 6, 1, 61},
+		"the record never appears":            {kit.HTMLPage(504), 34, 2, 900},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			w.FaultOn(kit.ImagesStore, 1, c.fault)
-			p := w.process(t, once.WithMaxWait(0))
-			image, err := work(p, p.Client, job("a"))
-			require.NoError(t, err)
-			assert.Equal(t, "a", image.Name)
-			assert.Equal(t, c.takes, time.Since(w.start))
-			assert.Equal(t, c.searches, w.requests(kit.ImagesList), "searches")
-			assert.Equal(t, c.stores, w.requests(kit.ImagesStore), "create requests")
-			w.require1(t)
+			var looks []int // seconds after the beginning
+			for {
+				p := w.process(t, once.WithMaxWait(0))
+				_, found, err := p.Images.Store(p, job("a"))
+				if err == nil {
+					assert.Equal(t, c.creates == 1, found)
+					break
+				}
+				require.True(t, aicontent.Retryable(err), "%v", err)
+				assert.ErrorIs(t, err, once.ErrMaxWait)
+				assert.Equal(t, "an earlier request may still create the record", aicontent.Reason(err))
+				at := aicontent.RetryAt(err)
+				require.True(t, at.After(time.Now()), "%v", at)
+				looks = append(looks, int(at.Sub(w.start)/time.Second))
+				time.Sleep(time.Until(at))
+			}
+			assert.Equal(t, []int{1, 3, 7, 15, 31, 61}, looks[:6])
+			assert.Len(t, looks, c.pauses)
+			assert.Equal(t, c.seconds, looks[len(looks)-1], "Until at the latest")
+			assert.Equal(t, time.Duration(c.seconds)*time.Second, time.Since(w.start))
+			assert.Equal(t, 1+1+c.pauses, w.requests(kit.ImagesList), "searches")
+			assert.Equal(t, c.creates, w.requests(kit.ImagesStore), "create requests")
+			w.requireRecords(t, 1)
 		})
 	}
-}
-
-// Each call is one of another process, which remembers nothing.
-func TestRetryAtFollowsTheScheduleOfTheEntry(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
-		var looks []time.Duration
-		for {
-			p := w.process(t, once.WithMaxWait(0))
-			_, found, err := p.Images.Store(p, job("a"))
-			if err == nil {
-				assert.False(t, found, "nothing came of the first request")
-				break
-			}
-			require.True(t, aicontent.Retryable(err), "%v", err)
-			assert.ErrorIs(t, err, once.ErrMaxWait)
-			assert.Equal(t, "an earlier request may still create the record", aicontent.Reason(err))
-			at := aicontent.RetryAt(err)
-			require.True(t, at.After(time.Now()), "%v", at)
-			looks = append(looks, at.Sub(w.start))
-			time.Sleep(time.Until(at))
-		}
-		second := time.Second
-		assert.Equal(t, []time.Duration{second, 3 * second, 7 * second, 15 * second, 31 * second, 61 * second}, looks[:6])
-		assert.Equal(t, settle, looks[len(looks)-1], "Until at the latest")
-	})
 }
 
 func TestRetryAtWaitsForARetryAfterButNotBeyondUntil(t *testing.T) {
 	for seconds, want := range map[string]time.Duration{"100": 100 * time.Second, "86400": settle} {
 		bubbleOf(t, seconds, func(t *testing.T, w *world) {
 			w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
-			w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
+			w.FaultOn(kit.ImagesList, 1, emptyList)
 			w.FaultOn(kit.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
-			p := w.process(t, once.WithMaxWait(0))
-			_, _, err := p.Images.Store(p, job("a"))
+			err := w.process(t, once.WithMaxWait(0)).fails(t, "unknown, retryable", job("a"))
 			require.ErrorIs(t, err, once.ErrMaxWait)
 			assert.Equal(t, w.start.Add(want).UTC(), aicontent.RetryAt(err))
 		})
@@ -101,46 +69,31 @@ func TestRetryAtIsZeroWithoutAnOpenRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesList, 1, kit.Status(403, `{"message":"no"}`))
-		_, err := p.Images.Find(p, "a")
-		assert.Zero(t, aicontent.RetryAt(err), "%v", err)
+		assert.Zero(t, aicontent.RetryAt(p.fails(t, "not executed", job("a"))))
 		w.FaultOn(kit.ImagesList, 1, kit.Status(200, "ok"))
-		_, err = p.Images.Find(p, "a")
-		require.True(t, aicontent.Retryable(err))
-		assert.Zero(t, aicontent.RetryAt(err), "%v", err)
+		assert.Zero(t, aicontent.RetryAt(p.fails(t, "not executed, retryable", job("a"))))
 	})
 }
 
 // The people who use a program read no names of options, folders or hosts.
 func TestReasonIsForThePeopleWhoUseAProgram(t *testing.T) {
-	for want, c := range map[string]struct {
-		entry  string
-		maxed  bool
-		fault  kit.Fault
-		broken bool
-	}{
-		"an earlier request may still create the record": {entry: `,"until":"2000-01-01T00:15:00Z"`, maxed: true},
-		"it was stored with other parameters":            {entry: `,"until":"2000-01-01T00:15:00Z","form":"other"`},
-		"the monthly limit is reached":                   {fault: kit.Status(402, `{"message":"the monthly limit is reached"}`)},
-		"the response could not be read":                 {fault: kit.Status(200, `ok`)},
-		"the ledger failed":                              {broken: true},
+	for want, arrange := range map[string]func(t *testing.T, w *world){
+		"an earlier request may still create the record": func(t *testing.T, w *world) { w.write(t, "a", openUntil(15)) },
+		"it was stored with other parameters": func(t *testing.T, w *world) {
+			w.write(t, "a", entryOf(`,"until":"2000-01-01T00:15:00Z","form":"other"`))
+		},
+		"the monthly limit is reached": func(_ *testing.T, w *world) {
+			w.FaultOn(kit.ImagesList, 1, kit.Status(402, `{"message":"the monthly limit is reached"}`))
+		},
+		"the response could not be read": func(_ *testing.T, w *world) {
+			w.FaultOn(kit.ImagesList, 1, kit.Status(200, `ok`))
+		},
+		"the ledger failed": func(_ *testing.T, w *world) { w.Ledger.fail = full },
 	} {
 		bubbleOf(t, want, func(t *testing.T, w *world) {
-			opts := []once.Option{}
-			if c.maxed {
-				opts = append(opts, once.WithMaxWait(0))
-			}
-			p := w.process(t, opts...)
-			if c.entry != "" {
-				w.write(t, "a", another[:len(another)-3]+c.entry+"}")
-			}
-			if c.fault.Acts || c.fault.Status > 0 {
-				w.FaultOn(kit.ImagesList, 1, c.fault)
-			}
-			if c.broken {
-				w.Ledger.fail = func(int, string) (bool, error) { return false, errDisk }
-			}
+			arrange(t, w)
+			p := w.process(t, once.WithMaxWait(0))
 			_, _, err := p.Images.Store(p, job("a"))
-			require.Error(t, err)
 			assert.Equal(t, want, aicontent.Reason(err), "%v", err)
 		})
 	}
