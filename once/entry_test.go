@@ -24,8 +24,9 @@ func TestLedgerKey(t *testing.T) {
 		assert.Equal(t, key, ledgerKey("", same.base, "images", same.name), "%q", same)
 	}
 	assert.Equal(t, ledgerKey("", base, "images", "a\r\nb\rc"), ledgerKey("", base, "images", "a\nb\nc"))
-	assert.Equal(t, ledgerKey("", "http://localhost", "images", "a"), ledgerKey("", "http://localhost:80", "images", "a"))
-	assert.Equal(t, ledgerKey("eu", base, "images", "a"), ledgerKey("eu", "http://localhost", "images", "a"))
+	const local = "http://localhost"
+	assert.Equal(t, ledgerKey("", local, "images", "a"), ledgerKey("", local+":80", "images", "a"))
+	assert.Equal(t, ledgerKey("eu", base, "images", "a"), ledgerKey("eu", local, "images", "a"))
 	seen := map[string]bool{}
 	for _, other := range []struct{ scope, base, collection, name string }{
 		{"", base, "images", "job-4711"},
@@ -58,8 +59,8 @@ func TestFormHash(t *testing.T) {
 func TestEntryFormat(t *testing.T) {
 	t.Parallel()
 	e := entry{
-		Format: 2, Collection: "images", Name: "a", Call: "c", Until: time.Unix(3, 0).UTC(), Made: time.Unix(4, 0).UTC(),
-		ID: "7", Named: "n", Form: "f", Wrote: time.Unix(2, 0).UTC(),
+		Format: 2, Collection: "images", Name: "a", Call: "c", ID: "7", Named: "n", Form: "f",
+		Wrote: time.Unix(2, 0).UTC(), Until: time.Unix(3, 0).UTC(), Made: time.Unix(4, 0).UTC(),
 	}
 	const text = `{"format":2,"collection":"images","name":"a","call":"c","wrote":"1970-01-01T00:00:02Z",` +
 		`"until":"1970-01-01T00:00:03Z","made":"1970-01-01T00:00:04Z","id":"7","named":"n","form":"f"}`
@@ -81,8 +82,8 @@ func TestEntryFormat(t *testing.T) {
 	}
 }
 
-// A clock that is set during a call changes no wait: times are compared on the monotonic clock, to which those of an entry
-// are converted when it is first seen.
+// A clock that is set during a call changes no wait. Times are compared on the monotonic clock, to which those of an
+// entry are converted when it is first seen.
 func TestTheTimesOfAnEntryAreOnTheMonotonicClock(t *testing.T) {
 	t.Parallel()
 	seen := time.Now()
@@ -123,7 +124,9 @@ func TestUntilNextLookFollowsTheSchedule(t *testing.T) {
 	}
 	assert.Equal(t, []time.Duration{1, 3, 7, 15, 31, 61, 91, 121, 151, 181}, looks)
 	for age, want := range map[time.Duration]time.Duration{
-		500 * time.Millisecond: 500 * time.Millisecond, 30 * time.Second: time.Second, 45 * time.Second: 16 * time.Second,
+		500 * time.Millisecond:               500 * time.Millisecond,
+		30 * time.Second:                     time.Second,
+		45 * time.Second:                     16 * time.Second,
 		50*365*24*time.Hour + 31*time.Second: 30 * time.Second,
 	} {
 		assert.Equal(t, want, untilNextLook(age), "%v", age)

@@ -78,7 +78,9 @@ func TestRetryAtIsZeroWithoutAnOpenRequest(t *testing.T) {
 // The people who use a program read no names of options, folders or hosts.
 func TestReasonIsForThePeopleWhoUseAProgram(t *testing.T) {
 	for want, arrange := range map[string]func(t *testing.T, w *world){
-		"an earlier request may still create the record": func(t *testing.T, w *world) { w.write(t, "a", openUntil(15)) },
+		"an earlier request may still create the record": func(t *testing.T, w *world) {
+			w.write(t, "a", openUntil(15))
+		},
 		"it was stored with other parameters": func(t *testing.T, w *world) {
 			w.write(t, "a", entryOf(`,"until":"2000-01-01T00:15:00Z","form":"other"`))
 		},

@@ -207,10 +207,12 @@ func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
 		takes time.Duration
 	}{
 		"in pauses": {
-			func(_ int, left time.Duration) bool { return left < 29*time.Second }, once.ErrMaxWait.Error(), 25 * time.Second,
+			func(_ int, left time.Duration) bool { return left < 29*time.Second },
+			once.ErrMaxWait.Error(), 25 * time.Second,
 		},
 		"for good, in a pause and in the Get of the next round": {
-			func(gets int, _ time.Duration) bool { return gets > 1 }, "the ledger failed", time.Second + 30*time.Second,
+			func(gets int, _ time.Duration) bool { return gets > 1 },
+			"the ledger failed", time.Second + 30*time.Second,
 		},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
