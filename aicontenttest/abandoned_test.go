@@ -17,29 +17,23 @@ func changes() map[Operation]request {
 	return map[Operation]request{
 		ImagesStore:         post("/api/v1/images", storeForm),
 		ImagesUpdate:        patch("/api/v1/images/1", "name=changed"),
-		ImagesDelete:        {method: "DELETE", path: "/api/v1/images/1"},
+		ImagesDelete:        remove("/api/v1/images/1"),
 		TranscriptionsStore: upload(namePart, filePart),
 	}
 }
 
 // A program that is killed, or gives up waiting, has created its record all the same.
 func TestTheServiceFinishesWhatAClientHasLeft(t *testing.T) {
-	for op, r := range changes() {
-		for _, network := range bubbleNetworks {
-			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(t, append(network, LatencyOn(op, time.Minute))...)
-				s.AddImage(Image{Name: "n"})
-				hc := s.HTTPClient()
-				hc.Timeout = 10 * time.Second
-				_, err := hc.Do(signed(t, s, r))
-				require.Error(t, err)
-				time.Sleep(49 * time.Second)
-				assert.False(t, s.Requests()[0].Acted, "%s took less than its latency", op)
-				time.Sleep(2 * time.Second)
-				assert.True(t, s.Requests()[0].Acted, op)
-			})
-			r = changes()[op]
-		}
+	for op := range changes() {
+		inBubbles(t, func(t *testing.T, s *Server) {
+			fill(s, 1)
+			_, err := trySendFor(s, 10*time.Second, changes()[op])
+			require.Error(t, err)
+			time.Sleep(49 * time.Second)
+			assert.False(t, s.Requests()[0].Acted, "%s took less than its latency", op)
+			time.Sleep(2 * time.Second)
+			assert.True(t, s.Requests()[0].Acted, op)
+		}, LatencyOn(op, time.Minute))
 	}
 }
 
@@ -101,51 +95,38 @@ func received(s *Server, n int) {
 
 func TestDropAbandoned(t *testing.T) {
 	for op, r := range changes() {
-		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, InMemoryNetwork(), DropAbandoned(), LatencyOn(op, time.Minute))
-			s.AddImage(Image{Name: "n"})
-			hc := s.HTTPClient()
-			hc.Timeout = 10 * time.Second
-			_, err := hc.Do(signed(t, s, r))
+		inBubble(t, func(t *testing.T, s *Server) {
+			fill(s, 1)
+			_, err := trySendFor(s, 10*time.Second, r)
 			require.Error(t, err)
 			time.Sleep(2 * time.Minute)
 			assert.False(t, s.Requests()[0].Acted, op)
 			assert.Zero(t, s.Requests()[0].Status)
-		})
+		}, DropAbandoned(), LatencyOn(op, time.Minute))
 	}
 }
 
 // What a client has sent before it left is read, also where the server reads slowly.
 func TestAFormThatWasSentIsReadToItsEnd(t *testing.T) {
-	for _, drops := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			opts := []Option{InMemoryNetwork(), SlowUpload(20)}
-			if drops {
-				opts = append(opts, DropAbandoned())
-			}
-			s := NewServer(t, opts...)
-			hc := s.HTTPClient()
-			hc.Timeout = time.Second
-			_, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+	for records, opts := range [][]Option{{SlowUpload(20), DropAbandoned()}, {SlowUpload(20)}} {
+		inBubble(t, func(t *testing.T, s *Server) {
+			_, err := trySendFor(s, time.Second, post("/api/v1/images", storeForm))
 			require.Error(t, err)
 			time.Sleep(time.Minute)
-			assert.Equal(t, !drops, len(s.Images()) == 1)
-		})
+			assert.Len(t, s.Images(), records)
+		}, opts...)
 	}
 }
 
 // A form of which a part is missing is not executed.
 func TestAFormThatWasCutOffIsNotExecuted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork(), SlowUpload(1<<10), Latency(time.Second))
-		hc := s.HTTPClient()
-		hc.Timeout = time.Second
-		_, err := hc.Do(signed(t, s, upload(namePart, filePart+strings.Repeat("x", 1<<20))))
+	inBubble(t, func(t *testing.T, s *Server) {
+		_, err := trySendFor(s, time.Second, upload(namePart, filePart+strings.Repeat("x", 1<<20)))
 		require.Error(t, err)
 		time.Sleep(time.Hour)
 		assert.Empty(t, s.Transcriptions())
 		assert.False(t, s.Requests()[0].Acted)
-	})
+	}, SlowUpload(1<<10), Latency(time.Second))
 }
 
 // A cleanup does not take as long as the latency, and what was under way is not lost.
@@ -178,6 +159,8 @@ func TestCloseEndsTheLatency(t *testing.T) {
 			}
 			s.Close()
 			assert.Len(t, s.Records(), 3)
+			_, err := trySend(s, get("/api/v1/images"))
+			assert.Error(t, err)
 		})
 	}
 }
@@ -188,10 +171,8 @@ func TestABubbleEndsWithRequestsUnderWay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s = NewServer(t, append(opts, Latency(time.Hour), DropAbandoned())...)
 			s.Fault(LateAct(504, 24*time.Hour))
-			hc := s.HTTPClient()
 			assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
-			hc.Timeout = time.Second
-			_, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+			_, err := trySendFor(s, time.Second, post("/api/v1/images", storeForm))
 			require.Error(t, err)
 			go func() { _, _ = trySend(s, post("/api/v1/images", storeForm)) }()
 			synctest.Wait()

@@ -20,10 +20,6 @@ type unsized struct{ io.Reader }
 // An upload that is broken off ends in the same way each time: otherwise one in fifty runs of a user's test fails.
 func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 	const uploads = 20
-	faults := []Fault{CloseMidUpload(64), CloseBeforeRead(), CloseMidUpload(64).WithReset(), CloseBeforeRead().WithReset()}
-	networks := map[string][]Option{
-		"memory": {InMemoryNetwork()}, "TLS in memory": {InMemoryNetwork(), TLS()}, "HTTP/2 in memory": {InMemoryNetwork(), HTTP2()},
-	}
 	for _, c := range []struct {
 		name    string
 		size    int
@@ -36,30 +32,31 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 		{"does not fit", 128 << 10, false, aicontent.OutcomeNotExecuted},
 		{"does not fit, chunked", 128 << 10, true, aicontent.OutcomeNotExecuted},
 	} {
-		for network, opts := range networks {
-			for _, f := range faults {
+		for network, opt := range map[string]Option{"HTTP/1": DataEnvelope, "TLS": TLS(), "HTTP/2": HTTP2()} {
+			for _, f := range []Fault{
+				CloseMidUpload(64), CloseBeforeRead(), CloseMidUpload(64).WithReset(), CloseBeforeRead().WithReset(),
+			} {
 				t.Run(c.name+", "+f.Name+" over "+network, func(t *testing.T) {
-					outcomes := make(map[aicontent.Outcome]int)
 					texts := make(map[string]int)
 					for range uploads {
-						synctest.Test(t, func(t *testing.T) {
-							s := NewServer(t, opts...)
+						inBubble(t, func(t *testing.T, s *Server) {
 							s.FaultOn(TranscriptionsStore, 1, f)
-							file := aicontent.FileFromBytes("talk.wav", make([]byte, c.size))
+							params := aicontent.TranscriptionStoreParams{
+								Name: "n", File: aicontent.FileFromBytes("talk.wav", make([]byte, c.size)),
+							}
 							if c.chunked {
-								file = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(make([]byte, c.size))})
+								params.File = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(make([]byte, c.size))})
 							}
 							start := time.Now()
-							_, err := s.Client(oneAttempt).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: file})
-							outcomes[aicontent.OutcomeOf(err)]++
+							_, err := s.Client(oneAttempt).Transcriptions.Store(t.Context(), params)
+							assert.Equal(t, c.want, aicontent.OutcomeOf(err), "%v", err)
 							var failed *aicontent.CallError
 							require.ErrorAs(t, err, &failed)
 							texts[failed.Err.Error()]++
 							assert.Zero(t, time.Since(start), "nobody waits")
 							assert.Empty(t, s.Records())
-						})
+						}, opt)
 					}
-					assert.Equal(t, map[aicontent.Outcome]int{c.want: uploads}, outcomes)
 					assert.Len(t, texts, 1, "and says the same: %v", texts)
 				})
 			}
@@ -88,7 +85,8 @@ func TestBrokenUploadsOfSlowFiles(t *testing.T) {
 			start := time.Now()
 			s := NewServer(t, InMemoryNetwork(), OnRequest(func(Request) { ended <- time.Since(start) }))
 			s.FaultOn(TranscriptionsStore, 1, f)
-			_, err := s.Client(oneAttempt, aicontent.WithStallTimeout(0)).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+			c := s.Client(oneAttempt, aicontent.WithStallTimeout(0))
+			_, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
 				Name: "n", File: aicontent.FileFromReader("talk.wav", &paused{100}),
 			})
 			assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "%v", err)
@@ -99,13 +97,15 @@ func TestBrokenUploadsOfSlowFiles(t *testing.T) {
 
 // A client that asks whether it may send the body is not asked for it before the connection is closed.
 func TestBrokenUploadsThatExpectContinue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork())
+	inBubble(t, func(t *testing.T, s *Server) {
 		s.FaultOn(TranscriptionsStore, 1, CloseBeforeRead())
 		hc := s.HTTPClient()
 		hc.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
 		sent := false
-		body := told{&sent}
+		body := readerFunc(func([]byte) (int, error) {
+			sent = true
+			return 0, io.EOF
+		})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/v1/transcriptions", body)
 		require.NoError(t, err)
 		req.Header.Set("Expect", "100-continue")
@@ -115,10 +115,6 @@ func TestBrokenUploadsThatExpectContinue(t *testing.T) {
 	})
 }
 
-// told is a body that notes when it is read.
-type told struct{ read *bool }
+type readerFunc func([]byte) (int, error)
 
-func (t told) Read([]byte) (int, error) {
-	*t.read = true
-	return 0, io.EOF
-}
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }

@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,18 +10,16 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
+var imageParams = aicontent.ImageStoreParams{
+	Name: "n", Description: "d", Resolution: aicontent.Resolution256x256,
+}
+
 func TestClientReachesTheServerOverEveryNetwork(t *testing.T) {
-	for name, opts := range map[string][]Option{
-		"loopback":         nil,
-		"TLS":              {TLS()},
-		"HTTP/2":           {HTTP2()},
-		"memory":           {InMemoryNetwork()},
-		"TLS in memory":    {InMemoryNetwork(), TLS()},
-		"HTTP/2 in memory": {InMemoryNetwork(), HTTP2()},
-		"words":            {BooleanWords()},
-	} {
+	networks := map[string][]Option{"TLS in memory": {InMemoryNetwork(), TLS()}, "words": {BooleanWords()}}
+	maps.Copy(networks, everyNetwork)
+	for name, opts := range networks {
 		t.Run(name, func(t *testing.T) {
-			s := NewServer(t, append(opts, BasePath("/tenant"))...)
+			s := NewServer(t, opts...)
 			s.AddImage(Image{Name: "One", Favorite: true})
 			s.AddImage(Image{Name: "Two"})
 			c := s.Client()

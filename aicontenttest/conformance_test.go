@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,23 +23,27 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	for name, opts := range map[string][]Option{
-		"lenient":                 {Lenient()},
-		"words":                   {BooleanWords()},
-		"HTTP/2":                  {HTTP2()},
-		"http links under TLS":    {TLS(), PlainHTTPNextLinks},
-		"bare, linked by header":  {BareRecords, LinkHeader},
-		"plain and simple":        {PlainPaginator, SimplePaginator},
-		"plain by cursor":         {PlainPaginator, CursorPaginator, FilterlessNextLinks},
-		"foreign and filterless":  {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
-		"as seen on a deployment": {Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads, OtherAccount("another-key")},
-		"as little as can be":     {BareRecords, MissingMembers, UUIDs, DeleteResponds204, MessageOnly422},
-		"everything in disguise":  {QuotedNumbers, NumericBooleans, StoreResponds200, LoginRedirect, SimplePaginator},
+		"lenient":                   {Lenient()},
+		"words":                     {BooleanWords()},
+		"HTTP/2":                    {HTTP2()},
+		"http links under TLS":      {TLS(), PlainHTTPNextLinks},
+		"bare, linked by header":    {BareRecords, LinkHeader},
+		"plain and simple":          {PlainPaginator, SimplePaginator},
+		"plain by cursor":           {PlainPaginator, CursorPaginator, FilterlessNextLinks},
+		"foreign and filterless":    {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
+		"more, in numbered lists":   {HasMore, NumberedLists},
+		"plain, in numbered lists":  {PlainPaginator, NumberedLists},
+		"compressed, with a header": {GzipHeader, GzipBody, HasMore},
+		"as seen on a deployment": {
+			Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads, OtherAccount("another-key"),
+		},
+		"as little as can be":    {BareRecords, MissingMembers, UUIDs, DeleteResponds204, MessageOnly422},
+		"everything in disguise": {QuotedNumbers, NumericBooleans, StoreResponds200, LoginRedirect, SimplePaginator},
 	} {
 		t.Run(name, func(t *testing.T) { conforms(t, opts...) })
 	}
 	t.Run("in virtual time", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, InMemoryNetwork())
+		inBubble(t, func(t *testing.T, s *Server) {
 			for _, scenario := range conformance.New("in a bubble", s.Client).Scenarios() {
 				scenario.Run(t) // a bubble has no subtests
 			}
@@ -82,8 +85,9 @@ func TestDeployment(t *testing.T) {
 type suite struct {
 	*recorder
 	failures map[string][]string
-	ran      []string
 }
+
+func newSuite() *suite { return &suite{recorder: new(recorder), failures: make(map[string][]string)} }
 
 func (s *suite) Run(name string, f func(*suite)) bool {
 	sub := &suite{recorder: new(recorder), failures: s.failures}
@@ -98,7 +102,6 @@ func (s *suite) Run(name string, f func(*suite)) bool {
 		f(sub)
 	}()
 	<-done
-	s.ran = append(s.ran, name)
 	if len(sub.errors) > 0 {
 		s.failures[name] = sub.errors
 	}
@@ -130,9 +133,9 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			s := started(t, opt)
-			test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
+			test := newSuite()
 			TestService(test, func(opts ...aicontent.Option) *aicontent.Client {
-				return s.Client(append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))...)
+				return s.Client(append(opts, oneAttempt)...)
 			})
 			test.end()
 			assert.Contains(t, test.failures, scenario)
@@ -144,7 +147,7 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {
 	s := started(t)
 	s.FaultWhen(func(r *Request) bool { return r.Operation == ImagesStore && r.Number > 5 }, 1000, Status(500, ""))
-	test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
+	test := newSuite()
 	TestService(test, s.Client)
 	assert.Contains(t, test.failures["images/store accepts every documented value"][0], "500")
 	const notRun = `not run: "images/store accepts every documented value" has not created all of its records`
@@ -157,7 +160,7 @@ func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {
 	assert.Empty(t, test.errors)
 
 	s = started(t)
-	test = &suite{recorder: new(recorder), failures: make(map[string][]string)}
+	test = newSuite()
 	TestService(test, s.Client)
 	assert.Empty(t, test.failures)
 	s.FaultN(1000, Status(400, ""))

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -102,8 +101,7 @@ func TestAnUploadThatBreaksOffIsNoViolation(t *testing.T) {
 }
 
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork())
+	inBubble(t, func(t *testing.T, s *Server) {
 		dial := s.HTTPClient().Transport.(*http.Transport).DialContext
 		c, err := dial(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
 		require.NoError(t, err)

@@ -34,7 +34,7 @@ func TestInspect(t *testing.T) {
 	_, err := trySend(s, post("/api/v1/images", storeForm))
 	require.Error(t, err)
 	send(t, s, upload(namePart, filePart))
-	send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+	send(t, s, remove("/api/v1/images/1"))
 	send(t, s, get("/api/v1/images?colour=red"))
 
 	text := inspected(t, s)
@@ -84,8 +84,7 @@ func TestInspectShowsNoKey(t *testing.T) {
 	s := started(t, Inspect(), APIKey(keys[0]), AnotherAPIKey(keys[1]), OtherAccount(keys[2]), Lenient())
 	for _, key := range keys {
 		r := post("/api/v1/images?search="+url.QueryEscape(key), storeForm+"&style="+url.QueryEscape(key))
-		r.header = map[string]string{"X-Key": key, "Authorization": "Bearer " + key}
-		send(t, s, r)
+		send(t, s, r.set("X-Key", key).set("Authorization", "Bearer "+key))
 		send(t, s, get("/api/v1/images/"+url.PathEscape(key)))
 		s.AddImage(Image{ID: key, Name: "named " + key})
 	}
@@ -115,8 +114,6 @@ func TestAnotherAPIKeyIsOfTheSameAccount(t *testing.T) {
 	for key, status := range map[string]int{
 		"old-key": 200, "new-key": 200, "newer-key": 200, "other-key": 404, "no-key": 401, "": 401,
 	} {
-		r := get("/api/v1/images/1")
-		r.header = map[string]string{"Authorization": "Bearer " + key}
-		assert.Equal(t, status, send(t, s, r).status, key)
+		assert.Equal(t, status, send(t, s, get("/api/v1/images/1").set("Authorization", "Bearer "+key)).status, key)
 	}
 }

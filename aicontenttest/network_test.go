@@ -1,11 +1,9 @@
 package aicontenttest
 
 import (
-	"io"
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -42,12 +40,8 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 	for network, opts := range everyNetwork {
 		t.Run(network, func(t *testing.T) {
 			s := started(t, opts...)
-			hc := s.HTTPClient()
-			resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
-			require.NoError(t, err)
-			_, _ = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-			_, err = s.Client().Images.List(t.Context(), aicontent.ImageListParams{})
+			connected(t, s)
+			_, err := s.Client().Images.List(t.Context(), aicontent.ImageListParams{})
 			require.NoError(t, err)
 			s.Fault(LateAct(504, time.Hour))
 			send(t, s, post("/api/v1/images", storeForm))
@@ -73,13 +67,10 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 }
 
 func TestAWholeTestRunsInVirtualTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork(), BasePath("/tenant"))
+	inBubble(t, func(t *testing.T, s *Server) {
 		s.FaultN(2, Status(429, "").WithRetryAfter("20"))
 		start := time.Now()
-		image, err := s.Client().Images.Store(t.Context(), aicontent.ImageStoreParams{
-			Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
-		})
+		image, err := s.Client().Images.Store(t.Context(), imageParams)
 		require.NoError(t, err)
 		assert.Equal(t, 40*time.Second, time.Since(start))
 		assert.True(t, image.CreatedAt.Equal(time.Now()), "records are dated in virtual time")

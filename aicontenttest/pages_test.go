@@ -2,18 +2,17 @@ package aicontenttest
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
@@ -73,14 +72,11 @@ func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 
 func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	i := Image{Description: "a harbor", Style: "pop_art", Resolution: "256x256"}
-	_, plain := fetch(t, s, i)
-	i.Filter = "grayscale"
-	_, gray := fetch(t, s, i)
-	i.Filter = "invert"
-	_, inverted := fetch(t, s, i)
-	i.Filter = "sepia"
-	_, sepia := fetch(t, s, i)
+	with := func(filter string) image.Image {
+		_, picture := fetch(t, s, Image{Description: "a harbor", Style: "pop_art", Resolution: "256x256", Filter: filter})
+		return picture
+	}
+	plain, gray, inverted, sepia := with(""), with("grayscale"), with("invert"), with("sepia")
 	for y := 0; y < 256; y += 5 {
 		for x := 0; x < 256; x += 5 {
 			r, g, b, _ := plain.At(x, y).RGBA()
@@ -97,7 +93,7 @@ func TestFiltersAreAppliedToThePixels(t *testing.T) {
 func TestMissingPictures(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	gone := s.AddImage(Image{Name: "n"})
-	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + gone.ID})
+	send(t, s, remove("/api/v1/images/"+gone.ID))
 	for _, name := range []string{"1.png", "1", "%zz.png", "", ".png"} {
 		path := "/pictures/" + name
 		resp, err := http.Get(s.URL + path)
@@ -155,12 +151,12 @@ func TestFaultsReachPictures(t *testing.T) {
 		{CloseBeforeRead(), 0, true, false},
 		{CloseMidResponse(), 200, true, false},
 		{TruncatedJSON(), 200, false, false},
+		{PartialContent(), 206, false, false},
 		{OversizedResponse(1 << 20), 200, false, true},
 		{Trickle(0), 200, false, false},
 	} {
-		for name, opts := range everyNetwork {
-			t.Run(c.fault.Name+" over "+name, func(t *testing.T) {
-				s := NewServer(t, opts...)
+		t.Run(c.fault.Name, func(t *testing.T) {
+			overEveryNetwork(t, func(t *testing.T, s *Server) {
 				s.AddImage(Image{Description: "d", Resolution: "64x64"})
 				picture := send(t, s, get("/pictures/1.png"))
 				s.FaultOn(ImagesDownload, 1, c.fault)
@@ -169,32 +165,15 @@ func TestFaultsReachPictures(t *testing.T) {
 				assert.Equal(t, c.status, e.status)
 				assert.Equal(t, c.more, strings.HasPrefix(e.body, picture.body) && len(e.body) > len(picture.body))
 				assert.Equal(t, c.fault.kind == network.Trickles, picture.body == e.body)
+				if c.status == 206 {
+					whole := len(picture.body)
+					assert.Equal(t, fmt.Sprintf("bytes 0-%d/%d", whole/2-1, whole), e.header.Get("Content-Range"))
+				}
 				assert.Equal(t, picture.body, send(t, s, get("/pictures/1.png")).body)
 				assert.Equal(t, c.fault.Name, s.Requests()[1].Fault)
 			})
-		}
-	}
-}
-
-// The SDK's own download meets the faults, and is repeated after them.
-func TestADownloadIsRepeatedAfterAFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork())
-		c := s.Client()
-		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
-			Name: "n", Description: "d", Resolution: "256x256",
 		})
-		require.NoError(t, err)
-		s.FaultOn(ImagesDownload, 2, Status(503, "").WithRetryAfter("5"))
-		start := time.Now()
-		var picture bytes.Buffer
-		_, err = c.Images.Download(t.Context(), image, &picture)
-		require.NoError(t, err)
-		assert.Equal(t, 10*time.Second, time.Since(start))
-		_, err = png.Decode(&picture)
-		assert.NoError(t, err)
-		assert.Len(t, s.Requests(), 4)
-	})
+	}
 }
 
 func TestLatencyOn(t *testing.T) {
@@ -208,16 +187,14 @@ func TestLatencyOn(t *testing.T) {
 		"of several operations": {[]Option{LatencyOn(ImagesDownload, 2), LatencyOn(ImagesList, 3)}, 3, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(t, append(c.opts, InMemoryNetwork())...)
+			inBubble(t, func(t *testing.T, s *Server) {
 				s.AddImage(Image{Name: "n", Resolution: "64x64"})
-				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
-				for path, want := range paths {
+				for path, want := range map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download} {
 					start := time.Now()
 					assert.Equal(t, 200, send(t, s, get(path)).status)
 					assert.Equal(t, want, time.Since(start), path)
 				}
-			})
+			}, c.opts...)
 		})
 	}
 }

@@ -3,10 +3,13 @@ package aicontenttest
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,12 +35,16 @@ func send(t *testing.T, s *Server, r request) exchange {
 	return e
 }
 
-func trySend(s *Server, r request) (exchange, error) {
+func trySend(s *Server, r request) (exchange, error) { return trySendFor(s, 0, r) }
+
+// trySendFor gives up after a time; 0 is never.
+func trySendFor(s *Server, limit time.Duration, r request) (exchange, error) {
 	req, err := r.sign(s)
 	if err != nil {
 		return exchange{}, err
 	}
 	hc := unredirected(s)
+	hc.Timeout = limit
 	defer hc.CloseIdleConnections()
 	resp, err := hc.Do(req)
 	if err != nil {
@@ -75,6 +82,15 @@ func (r request) sign(s *Server) (*http.Request, error) {
 	return req, nil
 }
 
+// set replaces a header; "" leaves it out.
+func (r request) set(name, value string) request {
+	header := map[string]string{}
+	maps.Copy(header, r.header)
+	header[name] = value
+	r.header = header
+	return r
+}
+
 func signed(t *testing.T, s *Server, r request) *http.Request {
 	t.Helper()
 	req, err := r.sign(s)
@@ -92,6 +108,8 @@ func post(path, form string) request {
 func patch(path, form string) request {
 	return request{method: "PATCH", path: path, body: strings.NewReader(form)}
 }
+
+func remove(path string) request { return request{method: "DELETE", path: path} }
 
 // upload returns the request that creates a transcription from these parts.
 func upload(parts ...string) request {
@@ -156,6 +174,46 @@ const fatal = "fatal"
 func (r *recorder) end() {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
+	}
+}
+
+// fill adds images.
+func fill(s *Server, n int) {
+	for range n {
+		s.AddImage(Image{Name: "n"})
+	}
+}
+
+var everyNetwork = map[string][]Option{
+	"loopback":         {BasePath("/tenant")},
+	"TLS":              {BasePath("/tenant"), TLS()},
+	"HTTP/2":           {BasePath("/tenant"), HTTP2()},
+	"memory":           {BasePath("/tenant"), InMemoryNetwork()},
+	"HTTP/2 in memory": {BasePath("/tenant"), InMemoryNetwork(), HTTP2()},
+}
+
+// bubbleNetworks are the networks that work in a testing/synctest bubble.
+var bubbleNetworks = [][]Option{everyNetwork["memory"], everyNetwork["HTTP/2 in memory"]}
+
+// overEveryNetwork runs a test with a server on each network.
+func overEveryNetwork(t *testing.T, f func(t *testing.T, s *Server), opts ...Option) {
+	t.Helper()
+	for name, network := range everyNetwork {
+		t.Run(name, func(t *testing.T) { f(t, NewServer(t, append(opts, network...)...)) })
+	}
+}
+
+// inBubble runs a test in virtual time, with a server in memory.
+func inBubble(t *testing.T, f func(t *testing.T, s *Server), opts ...Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, NewServer(t, append(opts, InMemoryNetwork())...)) })
+}
+
+// inBubbles is inBubble over HTTP/1 and over HTTP/2.
+func inBubbles(t *testing.T, f func(t *testing.T, s *Server), opts ...Option) {
+	t.Helper()
+	for _, network := range bubbleNetworks {
+		inBubble(t, f, append(network[:len(network):len(network)], opts...)...)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	seeded := s.AddImage(Image{Name: "seeded"})
 	send(t, s, post("/api/v1/images", storeForm))
-	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + seeded.ID})
+	send(t, s, remove("/api/v1/images/"+seeded.ID))
 	send(t, s, get("/api/v1/images/a%2Fb?"))
 	s.Fault(LoseResponse())
 	_, err := trySend(s, patch("/api/v1/images/2", "favorite=1"))
@@ -59,7 +59,7 @@ func TestResetBook(t *testing.T) {
 	assert.Empty(t, s.Records())
 	assert.Empty(t, s.Violations())
 	assert.Len(t, s.Images(), 1, "the records themselves stay")
-	send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+	send(t, s, remove("/api/v1/images/1"))
 	assert.Equal(t, 3, s.Requests()[0].Number)
 	assert.Empty(t, s.Records(), "what was forgotten does not come back")
 }

@@ -20,43 +20,30 @@ func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
 				var ended atomic.Int32
 				s := NewServer(t, append(network, OnRequest(func(Request) { ended.Add(1) }))...)
 				s.Fault(Stall(place))
-				hc := s.HTTPClient()
-				hc.Timeout = time.Hour
 				start := time.Now()
-				resp, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
-				if err == nil {
-					_, err = io.ReadAll(resp.Body)
-					resp.Body.Close()
-				}
+				_, err := trySendFor(s, time.Hour, post("/api/v1/images", storeForm))
 				require.Error(t, err, place)
 				assert.Equal(t, time.Hour, time.Since(start))
 				synctest.Wait()
 				assert.Equal(t, int32(1), ended.Load(), "the server does not wait for a client that has left")
 				assert.Equal(t, place >= BeforeResponse, len(s.Images()) == 1)
 			})
-			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(t, network...)
-				s.Fault(Stall(place))
-				go func() {
-					<-time.After(time.Minute)
-					s.Close()
-				}()
-				_, err := trySend(s, post("/api/v1/images", storeForm))
-				assert.Error(t, err)
-			})
 		}
+		inBubbles(t, func(t *testing.T, s *Server) {
+			s.Fault(Stall(place))
+			time.AfterFunc(time.Minute, s.Close)
+			_, err := trySend(s, post("/api/v1/images", storeForm))
+			assert.Error(t, err)
+		})
 	}
 }
 
 func TestStallMidUploadTakesNoMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork())
+	inBubble(t, func(t *testing.T, s *Server) {
 		stall := Stall(MidUpload)
 		stall.Bytes = 1000
 		s.Fault(stall)
-		hc := s.HTTPClient()
-		hc.Timeout = time.Minute
-		_, err := hc.Do(signed(t, s, post("/api/v1/images", strings.Repeat("x", 1<<20))))
+		_, err := trySendFor(s, time.Minute, post("/api/v1/images", strings.Repeat("x", 1<<20)))
 		require.Error(t, err)
 		synctest.Wait()
 		assert.Equal(t, int64(1000), s.Requests()[0].Received)
@@ -64,46 +51,35 @@ func TestStallMidUploadTakesNoMore(t *testing.T) {
 }
 
 func TestLateAct(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork())
+	inBubble(t, func(t *testing.T, s *Server) {
 		s.Fault(LateAct(504, time.Minute))
 		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
-		<-time.After(time.Minute - time.Second)
+		time.Sleep(time.Minute - time.Second)
 		assert.Empty(t, s.Images())
 		assert.False(t, s.Requests()[0].Acted)
-		<-time.After(2 * time.Second)
+		time.Sleep(2 * time.Second)
 		assert.Len(t, s.Images(), 1)
 		assert.True(t, s.Requests()[0].Acted)
 		assert.Equal(t, "1", s.Requests()[0].RecordID)
-
-		s.Fault(LateAct(502, time.Hour))
-		send(t, s, post("/api/v1/images", storeForm))
-		s.Close()
-		assert.Len(t, s.Images(), 2, "what is late when the server ends happens then")
 	})
 }
 
 func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork(), Latency(5*time.Second))
+	inBubble(t, func(t *testing.T, s *Server) {
 		s.Fault(Trickle(time.Second))
 		start := time.Now()
-		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+		e := send(t, s, remove("/api/v1/images/1"))
 		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
 		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
 		assert.True(t, s.Requests()[0].Responded)
 
 		s.Fault(Trickle(time.Hour))
-		hc := s.HTTPClient()
-		hc.Timeout = 90 * time.Minute
-		resp, err := hc.Do(signed(t, s, get("/api/v1/images/1")))
-		require.NoError(t, err)
-		_, err = io.ReadAll(resp.Body)
+		e, err := trySendFor(s, 90*time.Minute, get("/api/v1/images/1"))
 		require.Error(t, err)
-		resp.Body.Close()
+		assert.Equal(t, 404, e.status)
 		synctest.Wait()
-		assert.False(t, s.Requests()[1].Responded, "who gave up waiting has no whole response")
-	})
+		assert.False(t, s.Requests()[1].Responded, "a client that gave up waiting has no whole response")
+	}, Latency(5*time.Second))
 }
 
 func TestInvalidJSONIsInvalidWhateverTheResponse(t *testing.T) {
@@ -116,23 +92,19 @@ func TestInvalidJSONIsInvalidWhateverTheResponse(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	for _, network := range bubbleNetworks {
-		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, network...)
-			hc := s.HTTPClient()
-			for range 3 {
-				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
-				require.NoError(t, err)
-				_, _ = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-				synctest.Wait()
-				s.CloseIdleConnections()
-				synctest.Wait()
-			}
-			book := s.Requests()
-			assert.Equal(t, []int{1, 2, 3}, []int{book[0].Connection, book[1].Connection, book[2].Connection}, network)
-		})
-	}
+	inBubbles(t, func(t *testing.T, s *Server) {
+		hc := s.HTTPClient()
+		for n := range 3 {
+			resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+			require.NoError(t, err)
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			synctest.Wait()
+			s.CloseIdleConnections()
+			synctest.Wait()
+			assert.Equal(t, n+1, s.Requests()[n].Connection)
+		}
+	})
 }
 
 func TestOversizedResponsesAreStillJSON(t *testing.T) {

@@ -14,18 +14,12 @@ import (
 const storeForm = "name=n&description=d&resolution=256x256"
 
 func TestStrictRules(t *testing.T) {
-	as := func(r request, header, value string) request {
-		r.header = map[string]string{header: value}
-		return r
-	}
-	withBody := func(r request) request {
-		r.body = strings.NewReader("name=x")
-		return r
-	}
-	put := func(form string) request {
-		return request{method: "PUT", path: "/api/v1/images/1", body: strings.NewReader(form)}
-	}
-	multipartPut := as(put(upload(namePart).bodyText()), "Content-Type", "multipart/form-data; boundary=frontier")
+	const multipart = "multipart/form-data; boundary=frontier"
+	put := request{method: "PUT", path: "/api/v1/images/1", body: upload(namePart).body}.set("Content-Type", multipart)
+	cut := request{
+		method: "POST", path: "/api/v1/transcriptions",
+		body: strings.NewReader("--frontier\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nn"),
+	}.set("Content-Type", multipart)
 	for _, c := range []struct {
 		name    string
 		request request
@@ -39,14 +33,14 @@ func TestStrictRules(t *testing.T) {
 		{"a trailing slash", get("/api/v1/images/"), 404, RulePath, "", ""},
 		{"a method that is not offered", patch("/api/v1/images", "name=x"), 405, RuleMethod, "", ""},
 		{"HEAD", request{method: "HEAD", path: "/api/v1/images"}, 405, RuleMethod, "", ""},
-		{"no key", as(get("/api/v1/images"), "Authorization", ""), 401, RuleAuthorization, "Authorization", ""},
-		{"another scheme", as(get("/api/v1/images"), "Authorization", "Basic a2V5"), 401, RuleAuthorization, "Authorization", ""},
-		{"a bare key", as(get("/api/v1/images"), "Authorization", "aicontenttest-key"), 401, RuleAuthorization, "Authorization", ""},
-		{"an empty key", as(get("/api/v1/images"), "Authorization", "Bearer "), 401, RuleAuthorization, "Authorization", ""},
-		{"list without Accept", as(get("/api/v1/images"), "Accept", ""), 406, RuleAccept, "Accept", ""},
-		{"show that accepts anything", as(get("/api/v1/images/1"), "Accept", "*/*"), 406, RuleAccept, "Accept", "*/*"},
-		{"list with a body", withBody(get("/api/v1/images")), 400, RuleBody, "", ""},
-		{"delete with a body", withBody(request{method: "DELETE", path: "/api/v1/images/1"}), 400, RuleBody, "", ""},
+		{"no key", get("/api/v1/images").set("Authorization", ""), 401, RuleAuthorization, "Authorization", ""},
+		{"another scheme", get("/api/v1/images").set("Authorization", "Basic a2V5"), 401, RuleAuthorization, "Authorization", ""},
+		{"a bare key", get("/api/v1/images").set("Authorization", "aicontenttest-key"), 401, RuleAuthorization, "Authorization", ""},
+		{"an empty key", get("/api/v1/images").set("Authorization", "Bearer "), 401, RuleAuthorization, "Authorization", ""},
+		{"list without Accept", get("/api/v1/images").set("Accept", ""), 406, RuleAccept, "Accept", ""},
+		{"show that accepts anything", get("/api/v1/images/1").set("Accept", "*/*"), 406, RuleAccept, "Accept", "*/*"},
+		{"list with a body", request{method: "GET", path: "/api/v1/images", body: strings.NewReader("name=x")}, 400, RuleBody, "", ""},
+		{"delete with a body", request{method: "DELETE", path: "/api/v1/images/1", body: strings.NewReader("name=x")}, 400, RuleBody, "", ""},
 		{"an unknown parameter", get("/api/v1/images?colour=red"), 422, RuleUndocumentedParameter, "colour", "red"},
 		{"another collection's parameter", get("/api/v1/transcriptions?style=anime"), 422, RuleUndocumentedParameter, "style", "anime"},
 		{"a parameter on show", get("/api/v1/images/1?page=1"), 422, RuleUndocumentedParameter, "page", "1"},
@@ -64,12 +58,12 @@ func TestStrictRules(t *testing.T) {
 		{"a boolean word in a query", get("/api/v1/images?favorite=true"), 422, RuleBoolean, "favorite", "true"},
 		{"a boolean word in a form", patch("/api/v1/images/1", "favorite=false"), 422, RuleBoolean, "favorite", "false"},
 		{"an empty boolean", patch("/api/v1/images/1", "favorite="), 422, RuleBoolean, "favorite", ""},
-		{"JSON", as(post("/api/v1/images", `{"name":"n"}`), "Content-Type", "application/json"), 415, RuleContentType, "Content-Type", "application/json"},
-		{"no content type", as(post("/api/v1/images", storeForm), "Content-Type", ""), 415, RuleContentType, "Content-Type", ""},
-		{"an image as multipart", as(upload(namePart).to("/api/v1/images"), "Content-Type", "multipart/form-data; boundary=frontier"),
-			415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
+		{"JSON", post("/api/v1/images", `{"name":"n"}`).set("Content-Type", "application/json"), 415, RuleContentType, "Content-Type", "application/json"},
+		{"no content type", post("/api/v1/images", storeForm).set("Content-Type", ""), 415, RuleContentType, "Content-Type", ""},
+		{"an image as multipart", request{method: "POST", path: "/api/v1/images", body: upload(namePart).body}.set("Content-Type", multipart),
+			415, RuleContentType, "Content-Type", multipart},
 		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", contract.URLEncoded},
-		{"PUT as multipart", multipartPut, 415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
+		{"PUT as multipart", put, 415, RuleContentType, "Content-Type", multipart},
 		{"a name that is not UTF-8", post("/api/v1/images", "name=%ff&description=d&resolution=256x256"), 500, RuleEncoding, "name", "\xff"},
 		{"a search that is not UTF-8", get("/api/v1/images?search=%ff"), 500, RuleEncoding, "search", "\xff"},
 		{"a file name that is not UTF-8", upload(namePart, "name=\"file\"; filename=\"\xff.wav\"\r\n\r\nRIFF"), 500, RuleEncoding, "file", "\xff.wav"},
@@ -87,9 +81,8 @@ func TestStrictRules(t *testing.T) {
 		{"an undocumented file", upload(namePart, filePart, "name=\"cover\"; filename=\"c.png\"\r\n\r\nPNG"), 422, RuleUndocumentedField, "cover", "c.png"},
 		{"a name as a file", upload("name=\"name\"; filename=\"n\"\r\n\r\nn", filePart), 422, RuleUndocumentedField, "name", "n"},
 		{"a part that is no field", upload(namePart, "filename=\"x\"\r\n\r\nx"), 400, RuleMultipart, "", ""},
-		{"multipart without an end", as(upload().to("/api/v1/transcriptions").with("--frontier\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nn"),
-			"Content-Type", "multipart/form-data; boundary=frontier"), 400, RuleMultipart, "", ""},
-		{"multipart without a boundary", as(upload(namePart, filePart), "Content-Type", "multipart/form-data"), 400, RuleMultipart, "", ""},
+		{"multipart without an end", cut, 400, RuleMultipart, "", ""},
+		{"multipart without a boundary", upload(namePart, filePart).set("Content-Type", "multipart/form-data"), 400, RuleMultipart, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test := new(recorder)
@@ -113,22 +106,6 @@ func TestStrictRules(t *testing.T) {
 	}
 }
 
-func (r request) bodyText() string {
-	var b strings.Builder
-	_, _ = r.body.(*strings.Reader).WriteTo(&b)
-	return b.String()
-}
-
-func (r request) to(path string) request {
-	r.path = path
-	return r
-}
-
-func (r request) with(body string) request {
-	r.body = strings.NewReader(body)
-	return r
-}
-
 func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	for _, values := range []struct {
@@ -150,12 +127,10 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 	}
 	assert.Equal(t, 200, send(t, s, get("/api/v1/transcriptions?search_by=result&search=received")).status)
 	assert.Equal(t, 200, send(t, s, request{method: "PATCH", path: "/api/v1/transcriptions/1"}).status, "an empty update")
-	charset := post("/api/v1/images", storeForm)
-	charset.header = map[string]string{"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+	charset := post("/api/v1/images", storeForm).set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	assert.Equal(t, 201, send(t, s, charset).status)
-	wrong := get("/api/v1/images")
-	wrong.header = map[string]string{"Authorization": "Bearer wrong"}
-	assert.Equal(t, 401, send(t, s, wrong).status, "a wrong key is the caller's business")
+	wrongKey := get("/api/v1/images").set("Authorization", "Bearer wrong")
+	assert.Equal(t, 401, send(t, s, wrongKey).status, "the caller's business")
 	assert.Equal(t, 404, send(t, s, get("/api/v1/images/99")).status)
 	assert.Equal(t, 422, send(t, s, post("/api/v1/images", "description=d&resolution=256x256")).status)
 	assert.Empty(t, s.Violations())
@@ -190,9 +165,7 @@ func TestLenientServersOverlook(t *testing.T) {
 	e := send(t, s, put)
 	assert.Equal(t, 200, e.status)
 	assert.Contains(t, e.body, `"name":"one"`, "PUT is never parsed as multipart")
-	unaccepting := get("/api/v1/images")
-	unaccepting.header = map[string]string{"Accept": ""}
-	assert.Equal(t, 200, send(t, s, unaccepting).status)
+	assert.Equal(t, 200, send(t, s, get("/api/v1/images").set("Accept", "")).status)
 	assert.Empty(t, s.Violations())
 }
 
@@ -211,43 +184,35 @@ func TestViolationsAreShortAndHoldNoKey(t *testing.T) {
 	s := started(t)
 	send(t, s, get("/api/v1/images?sort="+strings.Repeat("a", 200)))
 	assert.Equal(t, strings.Repeat("a", 80)+"…", s.Violations()[0].Value)
-	leaking := get("/api/v1/images")
-	leaking.header = map[string]string{"Authorization": "Token " + s.APIKey}
-	send(t, s, leaking)
+	send(t, s, get("/api/v1/images").set("Authorization", "Token "+s.APIKey))
 	assert.NotContains(t, s.Violations()[1].String(), s.APIKey)
 	assert.Equal(t, "Bearer ***", s.Requests()[1].Header.Get("Authorization"))
 }
 
-// curl and HTTP libraries accept anything and send whatever they like. What they left out is said in JSON, with the
-// header to send.
+// curl and HTTP libraries accept anything and send whatever they like. The response is JSON, and names the header that
+// is missing.
 func TestMissingHeadersAreNamed(t *testing.T) {
 	s := started(t)
-	as := func(r request, header map[string]string) request {
-		r.header = header
-		return r
-	}
 	for name, c := range map[string]struct {
 		request request
 		status  int
 		message string
 	}{
 		"a list with curl": {
-			as(get("/api/v1/images"), map[string]string{"Accept": "*/*"}), 406,
+			get("/api/v1/images").set("Accept", "*/*"), 406,
 			"The request does not accept JSON. Send the header Accept: application/json.",
 		},
 		"JSON with Python": {
-			as(post("/api/v1/images", `{"name":"n"}`), map[string]string{
-				"Accept": "*/*", "Content-Type": "application/json",
-			}), 415,
+			post("/api/v1/images", `{"name":"n"}`).set("Accept", "*/*").set("Content-Type", "application/json"), 415,
 			`The body is of the type \"application/json\". ` +
 				`Send the header Content-Type: application/x-www-form-urlencoded.`,
 		},
 		"no content type": {
-			as(post("/api/v1/images", storeForm), map[string]string{"Accept": "", "Content-Type": ""}), 415,
+			post("/api/v1/images", storeForm).set("Accept", "").set("Content-Type", ""), 415,
 			"The header Content-Type is missing. Send the header Content-Type: application/x-www-form-urlencoded.",
 		},
 		"an upload as a form": {
-			as(post("/api/v1/transcriptions", "name=n"), map[string]string{"Accept": "*/*"}), 415,
+			post("/api/v1/transcriptions", "name=n").set("Accept", "*/*"), 415,
 			`The body is of the type \"application/x-www-form-urlencoded\". ` +
 				`Send the header Content-Type: multipart/form-data with a boundary, as curl -F does.`,
 		},

@@ -2,12 +2,10 @@ package aicontenttest
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -41,33 +39,27 @@ var must = map[Personality][]string{
 
 func TestDeploymentsThatDoNotConformFailTheirScenarios(t *testing.T) {
 	for personality, scenarios := range must {
-		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, InMemoryNetwork(), BasePath("/tenant"), personality)
-			test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
+		inBubble(t, func(t *testing.T, s *Server) {
+			test := newSuite()
 			TestService(test, s.Client)
 			assert.Equal(t, scenarios, slices.Sorted(maps.Keys(test.failures)), personality)
 			test.end()
 			assert.Empty(t, s.Images(), personality)
 			assert.Empty(t, s.Transcriptions(), personality)
-		})
+		}, personality, BasePath("/tenant"))
 	}
 }
 
 func TestLateResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork(), LateResult)
+	inBubble(t, func(t *testing.T, s *Server) {
 		seeded := s.AddImage(Image{Name: "seeded"}).ID
 		c := s.Client()
-		params := aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"}
-		image, err := c.Images.Store(t.Context(), params)
+		image, err := c.Images.Store(t.Context(), imageParams)
 		require.NoError(t, err)
-		talk, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
-			Name: "n", File: aicontent.FileFromBytes("talk.wav", silence),
-		})
+		talkParams := aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromBytes("talk.wav", silence)}
+		talk, err := c.Transcriptions.Store(t.Context(), talkParams)
 		require.NoError(t, err)
-		corrected, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
-			Name: "n", File: aicontent.FileFromBytes("talk.wav", silence),
-		})
+		corrected, err := c.Transcriptions.Store(t.Context(), talkParams)
 		require.NoError(t, err)
 		correction := aicontent.TranscriptionUpdateParams{Result: new("No transcript.")}
 		_, err = c.Transcriptions.Update(t.Context(), corrected.ID, correction)
@@ -99,15 +91,14 @@ func TestLateResult(t *testing.T) {
 		assert.NotZero(t, talk.Words)
 		assert.Equal(t, 200, send(t, s, get("/pictures/2.png")).status)
 		assert.Equal(t, 2, found())
-	})
+	}, LateResult)
 }
 
 // silence is a file that is a recording to the service.
 var silence = []byte("RIFF\x24\x00\x00\x00WAVEfmt ")
 
 func TestLaggingList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewServer(t, InMemoryNetwork(), LaggingList)
+	inBubble(t, func(t *testing.T, s *Server) {
 		s.AddImage(Image{Name: "seeded"})
 		assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
 		_, err := s.Client().Images.FindByName(t.Context(), "n")
@@ -119,7 +110,7 @@ func TestLaggingList(t *testing.T) {
 		assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"total":2,`)
 		_, err = s.Client().Images.FindByName(t.Context(), "n")
 		assert.NoError(t, err)
-	})
+	}, LaggingList)
 }
 
 func TestRewritten(t *testing.T) {
@@ -127,7 +118,8 @@ func TestRewritten(t *testing.T) {
 	c := s.Client()
 	image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
 		Name: `Fish & "chips"`, Description: "A harbor <at dawn>, seen from the sea",
-		Resolution: aicontent.Resolution256x256, Style: aicontent.StylePixelArt, Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia,
+		Resolution: aicontent.Resolution256x256, Style: aicontent.StylePixelArt,
+		Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia,
 	})
 	require.NoError(t, err)
 	assert.Equal(t, `Fish &amp; &quot;chips&quot; (AI)`, image.Name)
@@ -191,7 +183,7 @@ func TestSaysNo(t *testing.T) {
 	}
 	for status, r := range map[int]request{
 		200: get("/api/v1/images/1"),
-		404: {method: "DELETE", path: "/api/v1/images/99"},
+		404: remove("/api/v1/images/99"),
 		422: post("/api/v1/images", "name=n"),
 	} {
 		assert.Equal(t, status, send(t, s, r).status)
@@ -204,10 +196,10 @@ func TestSaysNo(t *testing.T) {
 func TestNoRefusalIsASuccess(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), SaysNo)
 	kept := aicontent.ID(s.AddImage(Image{Name: "kept"}).ID)
-	c := s.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c := s.Client(oneAttempt)
 	for i := range 13 {
-		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
-		require.Error(t, err, fmt.Sprint(i))
+		image, err := c.Images.Store(t.Context(), imageParams)
+		require.Error(t, err, i)
 		assert.Nil(t, image)
 		assert.NotEqual(t, aicontent.OutcomeExecuted, aicontent.OutcomeOf(err), "refusal %d: %v", i, err)
 		require.Error(t, c.Images.Delete(t.Context(), kept), i)

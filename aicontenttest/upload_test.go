@@ -17,18 +17,15 @@ import (
 )
 
 func TestSlowUploadsTakeTheirTime(t *testing.T) {
-	for _, network := range bubbleNetworks {
-		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, append(network, SlowUpload(10_000))...)
-			start := time.Now()
-			_, err := s.Client().Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
-				Name: "Talk", File: aicontent.FileFromBytes("talk.wav", make([]byte, 500_000)),
-			})
-			require.NoError(t, err)
-			assert.InDelta(t, 50, time.Since(start).Seconds(), 1)
-			assert.Equal(t, int64(500_000), s.Transcriptions()[0].Upload.Size)
+	inBubbles(t, func(t *testing.T, s *Server) {
+		start := time.Now()
+		_, err := s.Client().Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+			Name: "Talk", File: aicontent.FileFromBytes("talk.wav", make([]byte, 500_000)),
 		})
-	}
+		require.NoError(t, err)
+		assert.InDelta(t, 50, time.Since(start).Seconds(), 1)
+		assert.Equal(t, int64(500_000), s.Transcriptions()[0].Upload.Size)
+	}, SlowUpload(10_000))
 	_, err := Start(SlowUpload(0))
 	assert.Error(t, err)
 }
@@ -53,16 +50,10 @@ func TestASlowUploadEndsWithItsClient(t *testing.T) {
 func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 	for _, f := range Faults() {
 		f.Place, f.Bytes = MidUpload, 10
-		for name, opts := range everyNetwork {
-			t.Run(f.Name+" over "+name, func(t *testing.T) {
-				s := NewServer(t, opts...)
-				hc := unredirected(s)
-				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that the fault strikes a request, not a new connection
-				require.NoError(t, err)
-				_, _ = io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
+		t.Run(f.Name, func(t *testing.T) {
+			overEveryNetwork(t, func(t *testing.T, s *Server) {
 				s.FaultOn(ImagesStore, 1, f)
-				resp, err = hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				resp, err := connected(t, s).Do(signed(t, s, post("/api/v1/images", storeForm)))
 				if err == nil {
 					_, _ = io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
@@ -71,13 +62,13 @@ func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 				stored := s.Requests()[1]
 				assert.Equal(t, f.Name, stored.Fault)
 				if f.Status != 0 && f.Delay == 0 {
-					require.NoError(t, err)
+					require.NoError(t, err, f.Name)
 					assert.Equal(t, f.Status, resp.StatusCode)
 					assert.Equal(t, int64(10), stored.Received, "nothing is read beyond")
 					assert.False(t, stored.Acted)
 				}
 			})
-		}
+		})
 	}
 }
 
@@ -88,10 +79,10 @@ func TestFaultOn(t *testing.T) {
 	requests := map[Operation]request{
 		ImagesList: get("/api/v1/images"), ImagesShow: get("/api/v1/images/1"), ImagesStore: post("/api/v1/images", storeForm),
 		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDownload: get("/pictures/1.png"),
-		ImagesDelete:       {method: "DELETE", path: "/api/v1/images/1"},
+		ImagesDelete:       remove("/api/v1/images/1"),
 		TranscriptionsList: get("/api/v1/transcriptions"), TranscriptionsShow: get("/api/v1/transcriptions/1"),
-		TranscriptionsStore:  upload(namePart, filePart),
-		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"), TranscriptionsDelete: {method: "DELETE", path: "/api/v1/transcriptions/1"},
+		TranscriptionsStore: upload(namePart, filePart), TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"),
+		TranscriptionsDelete: remove("/api/v1/transcriptions/1"),
 	}
 	assert.Len(t, requests, len(operations))
 	for operation, r := range requests {
@@ -126,24 +117,21 @@ func TestTheCertificateIsForOnesOwnClient(t *testing.T) {
 // TestStoresOfTheKitsClientsHaveTheirOwnConnections checks that clients of the kit use the SDK's
 // transport for stores.
 func TestStoresOfTheKitsClientsHaveTheirOwnConnections(t *testing.T) {
-	for name, opts := range everyNetwork {
-		t.Run(name, func(t *testing.T) {
-			s := NewServer(t, opts...)
-			c := s.Client()
-			for range 2 {
-				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
-				require.NoError(t, err)
-				_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
-				require.NoError(t, err)
-			}
-			connections := make(map[aicontent.Operation][]int)
-			for _, r := range s.Requests() {
-				connections[r.Operation] = append(connections[r.Operation], r.Connection)
-			}
-			lists, stores := connections[aicontent.ImagesList], connections[aicontent.ImagesStore]
-			assert.Equal(t, lists[0], lists[1], "lists share a connection")
-			assert.NotContains(t, stores, lists[0])
-			assert.NotEqual(t, stores[0], stores[1])
-		})
-	}
+	overEveryNetwork(t, func(t *testing.T, s *Server) {
+		c := s.Client()
+		for range 2 {
+			_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+			require.NoError(t, err)
+			_, err = c.Images.Store(t.Context(), imageParams)
+			require.NoError(t, err)
+		}
+		connections := make(map[aicontent.Operation][]int)
+		for _, r := range s.Requests() {
+			connections[r.Operation] = append(connections[r.Operation], r.Connection)
+		}
+		lists, stores := connections[aicontent.ImagesList], connections[aicontent.ImagesStore]
+		assert.Equal(t, lists[0], lists[1], "lists share a connection")
+		assert.NotContains(t, stores, lists[0])
+		assert.NotEqual(t, stores[0], stores[1])
+	})
 }

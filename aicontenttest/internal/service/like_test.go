@@ -31,6 +31,11 @@ func TestSearchesMatchAsLikeDoes(t *testing.T) {
 		{`a\`, "xa%", true}, // the backslash escapes the % that follows a search
 		{`a\`, "xab", false},
 		{"%%%_", "", false},
+		{"%%%x%b%%%", "axb", true},
+		{`k\\s`, `back\slash`, true},
+		{`100\`, "100% wool", false},
+		{"_______", "Ärger b", true},
+		{"_______", "sixlet", false},
 	} {
 		assert.Equal(t, c.want, like(c.search).MatchString(fold(c.text)), "%q in %q", c.search, c.text)
 	}
