@@ -20,29 +20,18 @@ import (
 
 // The lines of a log tell which requests met which fault, and the records that were created all the same are there.
 func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
-	lines, end := served(t, "-key", "test-key",
+	url, end := served(t, "-key", "test-key",
 		"-fault", "images.store:2:lose-response", "-fault", "images.list:1:status-500")
-	require.True(t, lines.Scan())
-	c, err := aicontent.NewClient(lines.Text(), "test-key", aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
-	require.NoError(t, err)
-	log := make(chan []string)
-	go func() {
-		var list []string
-		for lines.Scan() {
-			list = append(list, lines.Text())
-		}
-		log <- list
-	}()
+	c := client(t, url, "test-key")
 	for i, lost := range []bool{true, true, false} {
-		_, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+		_, err := c.Images.Store(t.Context(), imageParams)
 		assert.Equal(t, lost, err != nil, "%d: %v", i, err)
 	}
-	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
+	_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.Error(t, err)
 	page, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
 	assert.Len(t, page.Items, 3)
-	assert.Equal(t, 0, end())
 	// A client that lost its response may send the next request before the line is written.
 	assert.ElementsMatch(t, []string{
 		`no response POST /api/v1/images images.store "1", fault lose-response`,
@@ -50,23 +39,19 @@ func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
 		`201 POST /api/v1/images images.store "3"`,
 		`500 GET /api/v1/images images.list, fault status-500`,
 		`200 GET /api/v1/images images.list`,
-	}, <-log)
+	}, end())
 }
 
 // A failure that chaos found is found again with the same seed, and not with another one.
 func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 	statuses := func(seed string) (list []string) {
-		lines, end := served(t, "-key", "test-key", "-chaos", "0.5", "-chaos-seed", seed)
-		require.True(t, lines.Scan())
-		url := lines.Text() + "/api/v1/images"
-		go func() {
-			for lines.Scan() {
-			}
-		}()
-		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		client.Transport = &http.Transport{DisableKeepAlives: true}
+		url, end := served(t, "-key", "test-key", "-chaos", "0.5", "-chaos-seed", seed)
+		client := &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     &http.Transport{DisableKeepAlives: true},
+		}
 		for range 30 {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/images", nil)
 			require.NoError(t, err)
 			req.Header.Set("Authorization", "Bearer test-key")
 			req.Header.Set("Accept", "application/json")
@@ -79,7 +64,7 @@ func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 			resp.Body.Close()
 			list = append(list, resp.Status)
 		}
-		assert.Equal(t, 0, end())
+		end()
 		return list
 	}
 	seven := statuses("7")
@@ -90,20 +75,13 @@ func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 }
 
 func TestLatencyOfOneOperation(t *testing.T) {
-	lines, end := served(t, "-key", "test-key", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
-	require.True(t, lines.Scan())
-	go func() {
-		for lines.Scan() {
-		}
-	}()
-	c, err := aicontent.NewClient(lines.Text(), "test-key")
-	require.NoError(t, err)
-	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
+	url, end := served(t, "-key", "test-key", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
+	c := client(t, url, "test-key")
+	_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err, "lists are as fast as before")
-	_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
-		aicontent.WithStoreTimeout(50*time.Millisecond))
+	_, err = c.Images.Store(t.Context(), imageParams, aicontent.WithStoreTimeout(50*time.Millisecond))
 	require.Error(t, err)
-	assert.Equal(t, 0, end())
+	end()
 }
 
 // A program in another language that is killed, or gives up, has created its record all the same.
@@ -112,28 +90,15 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 	for flag, line := range map[string]string{
 		"-drop-abandoned=false": executed, "-drop-abandoned": "no response " + request,
 	} {
-		lines, end := served(t, "-key", "test-key", "-latency", "1h", "-inspect", flag)
-		require.True(t, lines.Scan())
-		base := lines.Text()
-		c, err := aicontent.NewClient(base, "test-key")
-		require.NoError(t, err)
-		log := make(chan []string)
-		go func() {
-			var list []string
-			for lines.Scan() {
-				list = append(list, lines.Text())
-			}
-			log <- list
-		}()
-		_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
+		url, end := served(t, "-key", "test-key", "-latency", "1h", "-inspect", flag)
+		_, err := client(t, url, "test-key").Images.Store(t.Context(), imageParams,
 			aicontent.WithStoreTimeout(50*time.Millisecond))
 		require.Error(t, err)
 		for received := false; !received; runtime.Gosched() {
-			seen := inspected(t, base).Requests
+			seen := inspected(t, url).Requests
 			received = len(seen) > 0 && len(seen[0].Form) > 0
 		}
-		assert.Equal(t, exitDone, end(), "an interrupt ends the latency, too")
-		assert.Equal(t, []string{line}, <-log, flag)
+		assert.Equal(t, []string{line}, end(), "%s: an interrupt ends the latency, too", flag)
 	}
 }
 
