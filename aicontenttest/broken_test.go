@@ -41,13 +41,13 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 					for range uploads {
 						inBubble(t, func(t *testing.T, s *Server) {
 							s.FaultOn(TranscriptionsStore, 1, f)
-							params := aicontent.TranscriptionStoreParams{
-								Name: "n", File: aicontent.FileFromBytes("talk.wav", make([]byte, c.size)),
-							}
+							data := make([]byte, c.size)
+							file := aicontent.FileFromBytes("talk.wav", data)
 							if c.chunked {
-								params.File = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(make([]byte, c.size))})
+								file = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(data)})
 							}
 							start := time.Now()
+							params := aicontent.TranscriptionStoreParams{Name: "n", File: file}
 							_, err := s.Client(oneAttempt).Transcriptions.Store(t.Context(), params)
 							assert.Equal(t, c.want, aicontent.OutcomeOf(err), "%v", err)
 							var failed *aicontent.CallError

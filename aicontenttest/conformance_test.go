@@ -120,16 +120,18 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 	replace := func(old, new string) func(*Response) {
 		return func(r *Response) { r.Body = []byte(strings.ReplaceAll(string(r.Body), old, new)) }
 	}
+	gone := OnResponse(func(r *Response) { r.Status = max(r.Status, 410) })
+	misdirected := OnResponse(func(r *Response) { r.Status = min(r.Status, 421) })
 	for scenario, opt := range map[string]Option{
 		"images/store accepts every documented value":    hook("images.store", replace("vaporwave", "retro")),
 		"images/show returns what was stored":            hook("images.show", replace("watercolor", "ink")),
 		"images/names come back as they were sent":       hook("images.show", replace(`\ud83d\ude00`, "?")),
 		"images/update by PUT":                           hook("images.update", replace("changed", "ignored")),
 		"images/list filters favorites":                  hook("images.update", func(r *Response) { r.Status = 500 }),
-		"transcriptions/store accepts each kind of file": hook("transcriptions.store", replace(`"favorite":false`, `"favorite":true`)),
-		"transcriptions/list searches results":           hook("transcriptions.list", func(r *Response) { r.SetJSON([]any{}) }),
-		"errors/an unknown id":                           OnResponse(func(r *Response) { r.Status = max(r.Status, 410) }),
-		"errors/an invalid form":                         OnResponse(func(r *Response) { r.Status = min(r.Status, 421) }),
+		"transcriptions/store accepts each kind of file": hook("transcriptions.store", replace(`e":false`, `e":true`)),
+		"transcriptions/list searches results":           hook("transcriptions.list", replace(`"id":`, `"none":`)),
+		"errors/an unknown id":                           gone,
+		"errors/an invalid form":                         misdirected,
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			s := started(t, opt)

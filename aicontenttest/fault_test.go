@@ -186,7 +186,8 @@ func TestTakeOver(t *testing.T) {
 func TestFaultsStrikeInOrder(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	s.FaultN(2, Status(500, ""))
-	s.FaultWhen(func(r *Request) bool { return r.Method == "DELETE" && r.Header.Get("Accept") != "" }, 1, Status(418, ""))
+	deletes := func(r *Request) bool { return r.Method == "DELETE" && r.Header.Get("Accept") != "" }
+	s.FaultWhen(deletes, 1, Status(418, ""))
 	s.FaultN(0, Status(400, ""))
 	s.Fault(Status(503, ""))
 	list, remove := get("/api/v1/images"), remove("/api/v1/images/1")

@@ -107,7 +107,8 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close()
 		_, err = io.WriteString(c, "POST /api/v1/images HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n"+
-			"Accept: application/json\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000000\r\n\r\n")
+			"Accept: application/json\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
+			"Content-Length: 100000000\r\n\r\n")
 		require.NoError(t, err)
 		head := make([]byte, 16)
 		_, err = io.ReadFull(c, head)

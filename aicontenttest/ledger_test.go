@@ -195,9 +195,7 @@ func TestLedgersThatAreWrong(t *testing.T) {
 		flaws flaws
 		says  string
 	}{
-		"checks before it writes": {
-			flaws{pause: runtime.Gosched}, "updates are lost: a counter that was increased",
-		},
+		"checks before it writes": {flaws{pause: runtime.Gosched}, "updates are lost: a counter that was increased"},
 		"has one entry for all keys": {
 			flaws{key: func(string) string { return "all" }}, "Get of a key beside it" + differs,
 		},
@@ -207,9 +205,7 @@ func TestLedgersThatAreWrong(t *testing.T) {
 		"keeps the last 63 characters of keys": {
 			flaws{key: func(key string) string { return key[1:] }}, alike + "the first of their 64 digits",
 		},
-		"compares keys without case": {
-			flaws{key: strings.ToLower}, alike + "the case of letters have the same entry",
-		},
+		"compares keys without case": {flaws{key: strings.ToLower}, alike + "the case of letters have the same entry"},
 		"takes the version before": {
 			flaws{replaces: func(now row, v string) bool { return v == now.version || v == now.before[0] && v != "" }},
 			stale,
@@ -224,15 +220,11 @@ func TestLedgersThatAreWrong(t *testing.T) {
 		"takes any version for none": {
 			flaws{replaces: func(now row, v string) bool { return v == now.version || now.version == "" }}, stale,
 		},
-		"takes any version: the last write wins": {
-			flaws{replaces: func(row, string) bool { return true }}, stale,
-		},
+		"takes any version: the last write wins": {flaws{replaces: func(row, string) bool { return true }}, stale},
 		"takes any version, and reads no context": {
 			flaws{replaces: func(row, string) bool { return true }, anyTime: true}, stale,
 		},
-		"forgets each entry": {
-			flaws{forget: true}, "Get after Put: the entry is gone",
-		},
+		"forgets each entry": {flaws{forget: true}, "Get after Put: the entry is gone"},
 		"forgets each entry, takes any version, and reads no context": {
 			flaws{forget: true, replaces: func(row, string) bool { return true }, anyTime: true},
 			"Get after Put: the entry is gone",
@@ -277,9 +269,7 @@ func TestLedgersThatAreWrong(t *testing.T) {
 				return strconv.Itoa(l.count)
 			}}, twice,
 		},
-		"counts to four": {
-			flaws{version: func(l *opened, _ []byte) string { return strconv.Itoa(l.last % 4) }}, twice,
-		},
+		"counts to four": {flaws{version: func(l *opened, _ []byte) string { return strconv.Itoa(l.last % 4) }}, twice},
 		"returns no version": {
 			flaws{result: func(string, []byte) (string, error) { return "", nil }}, "Put returns no version",
 		},
@@ -334,9 +324,7 @@ func TestLedgersThatAreWrong(t *testing.T) {
 				return bytes.Clone(data)
 			}}, "Get after Put" + differs,
 		},
-		"gives its slice away": {
-			flaws{lends: true}, "Get after Put, and after its slice was changed" + differs,
-		},
+		"gives its slice away": {flaws{lends: true}, "Get after Put, and after its slice was changed" + differs},
 		"has no entry for an ended context": {
 			flaws{endedGet: func() error { return nil }},
 			"Get with a context that has ended returns no error, and no entry",
@@ -436,9 +424,9 @@ func TestLedgerThatCannotBeOpenedAgain(t *testing.T) {
 	})
 }
 
+// The ledgers of package once are tested there.
 func TestLedgersThatAreRight(t *testing.T) {
 	t.Parallel()
-	shared, folder := once.InMemory(), t.TempDir()
 	late := newStorage(flaws{endedPut: func(s *storage, key string, data []byte) error {
 		s.replaceWith(key, data, true)
 		return errEnded
@@ -449,8 +437,6 @@ func TestLedgersThatAreRight(t *testing.T) {
 		"a map that reads no context":     newStorage(flaws{anyTime: true}).open,
 		"a map that writes and fails":     late.open,
 		"a map that refuses capital keys": func() (once.Ledger, error) { return lowerCase{strict}.open() },
-		"in memory":                       func() (once.Ledger, error) { return shared, nil },
-		"a folder":                        func() (once.Ledger, error) { return once.Dir(folder), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

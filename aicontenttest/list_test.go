@@ -139,6 +139,6 @@ func TestCursorsSurviveDeletionAndLeadBack(t *testing.T) {
 	second := send(t, s, get(linked(t, nextUnderLinks, first))).body
 	assert.Equal(t, "13 12 11 10 9 8 7 6 5 4", listedIDs(second), "no record is lost to the deletion")
 	assert.Equal(t, "23 22 21 20 19 18 17 16 15", listedIDs(send(t, s, get(linked(t, prevUnderLinks, second))).body))
-	assert.Equal(t, listedIDs(send(t, s, get("/api/v1/images")).body),
-		listedIDs(send(t, s, get("/api/v1/images?cursor=broken")).body), "a cursor that cannot be read is the first page")
+	unreadable := send(t, s, get("/api/v1/images?cursor=broken")).body
+	assert.Equal(t, listedIDs(send(t, s, get("/api/v1/images")).body), listedIDs(unreadable), "the first page")
 }

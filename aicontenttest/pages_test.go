@@ -73,7 +73,7 @@ func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	with := func(filter string) image.Image {
-		_, picture := fetch(t, s, Image{Description: "a harbor", Style: "pop_art", Resolution: "256x256", Filter: filter})
+		_, picture := fetch(t, s, Image{Style: "pop_art", Resolution: "256x256", Filter: filter})
 		return picture
 	}
 	plain, gray, inverted, sepia := with(""), with("grayscale"), with("invert"), with("sepia")
@@ -189,7 +189,8 @@ func TestLatencyOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *Server) {
 				s.AddImage(Image{Name: "n", Resolution: "64x64"})
-				for path, want := range map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download} {
+				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
+				for path, want := range paths {
 					start := time.Now()
 					assert.Equal(t, 200, send(t, s, get(path)).status)
 					assert.Equal(t, want, time.Since(start), path)

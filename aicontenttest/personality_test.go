@@ -11,7 +11,10 @@ import (
 
 // TestPersonalities compares the responses of each personality with those of the software it is modeled on.
 func TestPersonalities(t *testing.T) {
-	const one, list, page2 = "/api/v1/images/2", "/api/v1/images?favorite=1", "/api/v1/images?favorite=1&page=2"
+	const images, one, list = "/api/v1/images", "/api/v1/images/2", "/api/v1/images?favorite=1"
+	const talk, page2 = "/api/v1/transcriptions/1", list + "&page=2"
+	const form = "name=n&resolution=256x256&description="
+	const taken = `"errors":{"name":["The name has already been taken."]}`
 	for _, c := range []struct {
 		personality Personality
 		request     request
@@ -23,18 +26,21 @@ func TestPersonalities(t *testing.T) {
 		{BareRecords, get(one), 200, `{"id":2,"name":"n","style":null`, `"data"`},
 		{BareRecords, get(list), 200, `[{"id":12,"name":"n"`, `"data"`},
 		{FullRecords, get(one), 200, `"description":"d"`, ""},
-		{FullRecords, get("/api/v1/transcriptions/1"), 200, `"description":"d","language":"GB"`, ""},
+		{FullRecords, get(talk), 200, `"description":"d","language":"GB"`, ""},
 		{MissingMembers, get(one), 200, `{"data":{"id":2,"name":"n","favorite":true},"status":200}`, ""},
-		{MissingMembers, get("/api/v1/transcriptions/1"), 200, `{"data":{"id":1,"name":"t","favorite":false},"status":200}`, ""},
+		{MissingMembers, get(talk), 200, `{"data":{"id":1,"name":"t","favorite":false},"status":200}`, ""},
 		{PlainPaginator, get(list), 200, `{"data":[{"id":12,`, `"meta"`},
-		{PlainPaginator, get(list), 200, `"path":"BASE\/api\/v1\/images","per_page":10,"current_page":1,"from":1,"to":10,"last_page":2,"total":12,`, ""},
-		{PlainPaginator, get(list), 200, `"prev_page_url":null,"next_page_url":"BASE\/api\/v1\/images?favorite=1&page=2"`, ""},
-		{SimplePaginator, get(list), 200, `"links":{"first":"BASE\/api\/v1\/images?favorite=1&page=1","last":null,"prev":null,"next":"BASE`, `"total"`},
+		{PlainPaginator, get(list), 200, `"path":"IMAGES","per_page":10,"current_page":1,"from":1,"to":10,` +
+			`"last_page":2,"total":12,`, ""},
+		{PlainPaginator, get(list), 200, `"prev_page_url":null,"next_page_url":"IMAGES?favorite=1&page=2"`, ""},
+		{SimplePaginator, get(list), 200, `"links":{"first":"IMAGES?favorite=1&page=1","last":null,"prev":null,` +
+			`"next":"IMAGES`, `"total"`},
 		{SimplePaginator, get(page2), 200, `"next":null`, `"last_page"`},
-		{CursorPaginator, get(list), 200, `"prev":null,"next":"BASE\/api\/v1\/images?cursor=`, `"current_page"`},
+		{CursorPaginator, get(list), 200, `"prev":null,"next":"IMAGES?cursor=`, `"current_page"`},
 		{CursorPaginator, get(list), 200, `"prev_cursor":null,"next_cursor":"`, `"total"`},
-		{ForeignNextLinks, get(list), 200, `"next":"https:\/\/app.internal.example\/tenant\/api\/v1\/images?favorite=1&page=2"`, ""},
-		{FilterlessNextLinks, get(list), 200, `"next":"BASE\/api\/v1\/images?page=2"`, "favorite=1"},
+		{ForeignNextLinks, get(list), 200,
+			`"next":"https:\/\/app.internal.example\/tenant\/api\/v1\/images?favorite=1&page=2"`, ""},
+		{FilterlessNextLinks, get(list), 200, `"next":"IMAGES?page=2"`, "favorite=1"},
 		{HasMore, get(list), 200, `}],"has_more":true}`, `"links"`},
 		{HasMore, get(page2), 200, `}],"has_more":false}`, `"meta"`},
 		{NumberedLists, get(list), 200, `{"data":[{"id":12,`, ""},
@@ -43,9 +49,9 @@ func TestPersonalities(t *testing.T) {
 		{StringIDs, get(one), 200, `"id":"2"`, ""},
 		{UUIDs, post("/api/v1/images", storeForm), 201, `"id":"2ea21d48-e1db-4`, ""},
 		{NumericBooleans, get(one), 200, `"favorite":1`, "true"},
-		{NumericBooleans, get("/api/v1/transcriptions/1"), 200, `"favorite":0`, "false"},
+		{NumericBooleans, get(talk), 200, `"favorite":0`, "false"},
 		{QuotedNumbers, get(one), 200, `{"data":{"id":"2"`, ""},
-		{QuotedNumbers, get("/api/v1/transcriptions/1"), 200, `"words":"0"`, ""},
+		{QuotedNumbers, get(talk), 200, `"words":"0"`, ""},
 		{QuotedNumbers, get(list), 200, `"current_page":1,"from":1,"to":10,"last_page":2,"total":12`, ""},
 		{QuotedNumbers, remove(one), 200, `{"id":"2","object":"image","deleted":true,"status":200}`, ""},
 		{NumericBooleans, remove(one), 200, `"deleted":true`, ""},
@@ -59,27 +65,30 @@ func TestPersonalities(t *testing.T) {
 		{AudioTypes, upload(namePart, "name=\"file\"; filename=\"talk.wav\"\r\n\r\nfLaC"), 422,
 			`"file":["The file field must be a file of type: mp3, mp4, mpeg, mpga, m4a, wav, webm."]`, ""},
 		{LengthLimits, patch(one, "name="+strings.Repeat("ü", 128)), 200, `"name":"\u00fc`, ""},
-		{LengthLimits, patch(one, "name="+strings.Repeat("ü", 129)), 422, `The name field must not be greater than 128 characters.`, ""},
-		{LengthLimits, post("/api/v1/images", "name=n&resolution=256x256&description="+strings.Repeat("d", 2048)), 201, `"id":13`, ""},
-		{LengthLimits, post("/api/v1/images", "name=n&resolution=256x256&description="+strings.Repeat("d", 2049)), 422,
+		{LengthLimits, patch(one, "name="+strings.Repeat("ü", 129)), 422,
+			`The name field must not be greater than 128 characters.`, ""},
+		{LengthLimits, post(images, form+strings.Repeat("d", 2048)), 201, `"id":13`, ""},
+		{LengthLimits, post(images, form+strings.Repeat("d", 2049)), 422,
 			`The description field must not be greater than 2048 characters.`, ""},
 		{NoChunkedUploads, upload(namePart, filePart), 201, `"name":"Meeting"`, ""},
-		{NoChunkedUploads, upload(namePart, filePart).chunked(), 422, `"errors":{"name":["The name field is required."],"file":`, ""},
-		{UniqueNames, post("/api/v1/images", storeForm), 422,
-			`{"message":"The name has already been taken.","errors":{"name":["The name has already been taken."]}}`, ""},
-		{UniqueNames, post("/api/v1/images", "name=+N+&description=d&resolution=256x256"), 422, `"errors":{"name":[`, ""},
+		{NoChunkedUploads, upload(namePart, filePart).chunked(), 422,
+			`"errors":{"name":["The name field is required."],"file":`, ""},
+		{UniqueNames, post(images, storeForm), 422, `{"message":"The name has already been taken.",` + taken + `}`, ""},
+		{UniqueNames, post(images, "name=+N+&description=d&resolution=256x256"), 422, `"errors":{"name":[`, ""},
 		{UniqueNames, post("/api/v1/images", "name=m&description=d&resolution=256x256"), 201, `"id":13`, ""},
 		{UniqueNames, post("/api/v1/images", "name=n&resolution=256x256"), 422, `"errors":{"description":[`, "taken"},
-		{UniqueNames, upload("name=\"name\"\r\n\r\nt", filePart), 422, `"errors":{"name":["The name has already been taken."]}`, ""},
+		{UniqueNames, upload("name=\"name\"\r\n\r\nt", filePart), 422, taken, ""},
 		{UniqueNames, upload("name=\"name\"\r\n\r\nn", filePart), 201, `"name":"n"`, ""},
-		{UniqueNames, patch(one, "name=N"), 422, `"errors":{"name":["The name has already been taken."]}`, ""},
+		{UniqueNames, patch(one, "name=N"), 422, taken, ""},
 		{UniqueNames, patch(one, "name=n&favorite=0"), 200, `"favorite":false`, ""},
-		{UniqueNames, patch("/api/v1/transcriptions/1", "name=T"), 200, `"name":"T"`, ""},
+		{UniqueNames, patch(talk, "name=T"), 200, `"name":"T"`, ""},
 		{UniqueNames, patch("/api/v1/images/99", "name=n"), 404, `Resource not found.`, ""},
-		{MessageOnly422, post("/api/v1/images", "name=n&description=d"), 422, `{"message":"The resolution field is required.","status":422}`, ""},
+		{MessageOnly422, post(images, "name=n&description=d"), 422,
+			`{"message":"The resolution field is required.","status":422}`, ""},
 		{StoreResponds200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
 		{DeleteResponds204, remove(one), 204, "", "{"},
-		{NewerValues, post("/api/v1/images", "name=n&description=d&resolution=1024x1536&quality=high"), 201, `"resolution":"1024x1536","quality":"high"`, ""},
+		{NewerValues, post(images, "name=n&description=d&resolution=1024x1536&quality=high"), 201,
+			`"resolution":"1024x1536","quality":"high"`, ""},
 		{NewerValues, post("/api/v1/images", storeForm+"&style=anime"), 201, `"resolution":"256x256"`, "style"},
 		{NewerValues, get("/api/v1/images?style=anime"), 200, `"total":12`, ""},
 		{NewerValues, get("/api/v1/images"), 200, `"per_page":100`, ""},
@@ -96,8 +105,8 @@ func TestPersonalities(t *testing.T) {
 			s.AddTranscription(Transcription{Name: "t", Description: "d", Language: "GB"})
 			e := send(t, s, c.request)
 			assert.Equal(t, c.status, e.status)
-			base := strings.ReplaceAll(s.URL, "/", `\/`)
-			assert.Contains(t, e.body, strings.ReplaceAll(c.want, "BASE", base))
+			escaped := strings.ReplaceAll(s.URL+images, "/", `\/`)
+			assert.Contains(t, e.body, strings.ReplaceAll(c.want, "IMAGES", escaped))
 			if c.not != "" {
 				assert.NotContains(t, e.body, c.not)
 			}
@@ -169,7 +178,8 @@ func TestPlainHTTPNextLinks(t *testing.T) {
 func TestLinkHeader(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), BareRecords, LinkHeader)
 	fill(s, 11)
-	assert.Equal(t, "<"+s.URL+`/api/v1/images?page=2>; rel="next"`, send(t, s, get("/api/v1/images")).header.Get("Link"))
+	first := send(t, s, get("/api/v1/images")).header
+	assert.Equal(t, "<"+s.URL+`/api/v1/images?page=2>; rel="next"`, first.Get("Link"))
 	assert.Empty(t, send(t, s, get("/api/v1/images?page=2")).header.Get("Link"))
 }
 

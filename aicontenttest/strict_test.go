@@ -14,75 +14,87 @@ import (
 const storeForm = "name=n&description=d&resolution=256x256"
 
 func TestStrictRules(t *testing.T) {
-	const multipart = "multipart/form-data; boundary=frontier"
-	put := request{method: "PUT", path: "/api/v1/images/1", body: upload(namePart).body}.set("Content-Type", multipart)
-	cut := request{
-		method: "POST", path: "/api/v1/transcriptions",
-		body: strings.NewReader("--frontier\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nn"),
-	}.set("Content-Type", multipart)
+	const (
+		images, transcriptions = "/api/v1/images", "/api/v1/transcriptions"
+		multipart              = "multipart/form-data; boundary=frontier"
+		cutOff                 = "--frontier\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nn"
+	)
+	carrying := func(method, path, body string) request {
+		return request{method: method, path: path, body: strings.NewReader(body)}
+	}
+	asMultipart := func(method, path, body string) request {
+		return carrying(method, path, body).set("Content-Type", multipart)
+	}
+	named := func(parts ...string) request { return upload(append([]string{namePart}, parts...)...) }
+	statuses := map[string]int{
+		RulePath: 404, RuleMethod: 405, RuleAuthorization: 401, RuleAccept: 406, RuleContentType: 415, RuleBody: 400,
+		RuleMultipart: 400, RuleEncoding: 500, RuleQuery: 422, RuleRepeated: 422, RuleValue: 422, RuleBoolean: 422,
+		RuleFileName: 422, RuleUndocumentedField: 422, RuleUndocumentedParameter: 422,
+	}
 	for _, c := range []struct {
 		name    string
 		request request
-		status  int
 		rule    string
 		field   string
 		value   string
 	}{
-		{"a path outside of the version", get("/api/images"), 404, RulePath, "", ""},
-		{"a collection that is none", get("/api/v1/videos"), 404, RulePath, "", ""},
-		{"a trailing slash", get("/api/v1/images/"), 404, RulePath, "", ""},
-		{"a method that is not offered", patch("/api/v1/images", "name=x"), 405, RuleMethod, "", ""},
-		{"HEAD", request{method: "HEAD", path: "/api/v1/images"}, 405, RuleMethod, "", ""},
-		{"no key", get("/api/v1/images").set("Authorization", ""), 401, RuleAuthorization, "Authorization", ""},
-		{"another scheme", get("/api/v1/images").set("Authorization", "Basic a2V5"), 401, RuleAuthorization, "Authorization", ""},
-		{"a bare key", get("/api/v1/images").set("Authorization", "aicontenttest-key"), 401, RuleAuthorization, "Authorization", ""},
-		{"an empty key", get("/api/v1/images").set("Authorization", "Bearer "), 401, RuleAuthorization, "Authorization", ""},
-		{"list without Accept", get("/api/v1/images").set("Accept", ""), 406, RuleAccept, "Accept", ""},
-		{"show that accepts anything", get("/api/v1/images/1").set("Accept", "*/*"), 406, RuleAccept, "Accept", "*/*"},
-		{"list with a body", request{method: "GET", path: "/api/v1/images", body: strings.NewReader("name=x")}, 400, RuleBody, "", ""},
-		{"delete with a body", request{method: "DELETE", path: "/api/v1/images/1", body: strings.NewReader("name=x")}, 400, RuleBody, "", ""},
-		{"an unknown parameter", get("/api/v1/images?colour=red"), 422, RuleUndocumentedParameter, "colour", "red"},
-		{"another collection's parameter", get("/api/v1/transcriptions?style=anime"), 422, RuleUndocumentedParameter, "style", "anime"},
-		{"a parameter on show", get("/api/v1/images/1?page=1"), 422, RuleUndocumentedParameter, "page", "1"},
-		{"a parameter on update", patch("/api/v1/images/1?name=x", "name=x"), 422, RuleUndocumentedParameter, "name", "x"},
-		{"a repeated parameter", get("/api/v1/images?sort=asc&sort=desc"), 422, RuleRepeated, "sort", "asc, desc"},
-		{"a malformed query", get("/api/v1/images?search=%zz"), 422, RuleQuery, "", ""},
-		{"an unknown style", get("/api/v1/images?style=cubist"), 422, RuleValue, "style", "cubist"},
-		{"an unknown page size", get("/api/v1/images?per_page=7"), 422, RuleValue, "per_page", "7"},
-		{"an unknown searched field", get("/api/v1/images?search_by=result"), 422, RuleValue, "search_by", "result"},
-		{"an unknown sort field", get("/api/v1/images?sort_by=style"), 422, RuleValue, "sort_by", "style"},
-		{"an unknown order", get("/api/v1/images?sort=up"), 422, RuleValue, "sort", "up"},
-		{"an empty filter", get("/api/v1/images?filter="), 422, RuleValue, "filter", ""},
-		{"page zero", get("/api/v1/images?page=0"), 422, RuleValue, "page", "0"},
-		{"a page that is no number", get("/api/v1/images?page=two"), 422, RuleValue, "page", "two"},
-		{"a boolean word in a query", get("/api/v1/images?favorite=true"), 422, RuleBoolean, "favorite", "true"},
-		{"a boolean word in a form", patch("/api/v1/images/1", "favorite=false"), 422, RuleBoolean, "favorite", "false"},
-		{"an empty boolean", patch("/api/v1/images/1", "favorite="), 422, RuleBoolean, "favorite", ""},
-		{"JSON", post("/api/v1/images", `{"name":"n"}`).set("Content-Type", "application/json"), 415, RuleContentType, "Content-Type", "application/json"},
-		{"no content type", post("/api/v1/images", storeForm).set("Content-Type", ""), 415, RuleContentType, "Content-Type", ""},
-		{"an image as multipart", request{method: "POST", path: "/api/v1/images", body: upload(namePart).body}.set("Content-Type", multipart),
-			415, RuleContentType, "Content-Type", multipart},
-		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", contract.URLEncoded},
-		{"PUT as multipart", put, 415, RuleContentType, "Content-Type", multipart},
-		{"a name that is not UTF-8", post("/api/v1/images", "name=%ff&description=d&resolution=256x256"), 500, RuleEncoding, "name", "\xff"},
-		{"a search that is not UTF-8", get("/api/v1/images?search=%ff"), 500, RuleEncoding, "search", "\xff"},
-		{"a file name that is not UTF-8", upload(namePart, "name=\"file\"; filename=\"\xff.wav\"\r\n\r\nRIFF"), 500, RuleEncoding, "file", "\xff.wav"},
-		{"a page with a leading zero", get("/api/v1/images?page=02"), 422, RuleValue, "page", "02"},
-		{"an unknown field", post("/api/v1/images", storeForm+"&quality=high"), 422, RuleUndocumentedField, "quality", "high"},
-		{"favorite at creation", post("/api/v1/images", storeForm+"&favorite=1"), 422, RuleUndocumentedField, "favorite", "1"},
-		{"a field that update does not change", patch("/api/v1/images/1", "description=d"), 422, RuleUndocumentedField, "description", "d"},
-		{"a repeated field", post("/api/v1/images", storeForm+"&name=m"), 422, RuleRepeated, "name", "n, m"},
-		{"an unknown resolution", post("/api/v1/images", "name=n&description=d&resolution=9x9"), 422, RuleValue, "resolution", "9x9"},
-		{"an empty style", post("/api/v1/images", storeForm+"&style="), 422, RuleValue, "style", ""},
-		{"a country in lower case", upload(namePart, filePart, "name=\"language\"\r\n\r\nus"), 422, RuleValue, "language", "us"},
-		{"a country that is none", upload(namePart, filePart, "name=\"language\"\r\n\r\nXX"), 422, RuleValue, "language", "XX"},
-		{"a file without name", upload(namePart, "name=\"file\"\r\n\r\nRIFF"), 422, RuleFileName, "file", ""},
-		{"two files", upload(namePart, filePart, filePart), 422, RuleRepeated, "file", "talk.wav"},
-		{"an undocumented file", upload(namePart, filePart, "name=\"cover\"; filename=\"c.png\"\r\n\r\nPNG"), 422, RuleUndocumentedField, "cover", "c.png"},
-		{"a name as a file", upload("name=\"name\"; filename=\"n\"\r\n\r\nn", filePart), 422, RuleUndocumentedField, "name", "n"},
-		{"a part that is no field", upload(namePart, "filename=\"x\"\r\n\r\nx"), 400, RuleMultipart, "", ""},
-		{"multipart without an end", cut, 400, RuleMultipart, "", ""},
-		{"multipart without a boundary", upload(namePart, filePart).set("Content-Type", "multipart/form-data"), 400, RuleMultipart, "", ""},
+		{"a path outside of the version", get("/api/images"), RulePath, "", ""},
+		{"a collection that is none", get("/api/v1/videos"), RulePath, "", ""},
+		{"a trailing slash", get(images + "/"), RulePath, "", ""},
+		{"a method that is not offered", patch(images, "name=x"), RuleMethod, "", ""},
+		{"HEAD", request{method: "HEAD", path: images}, RuleMethod, "", ""},
+		{"no key", get(images).set("Authorization", ""), RuleAuthorization, "Authorization", ""},
+		{"another scheme", get(images).set("Authorization", "Basic a2V5"), RuleAuthorization, "Authorization", ""},
+		{"a bare key", get(images).set("Authorization", "aicontenttest-key"), RuleAuthorization, "Authorization", ""},
+		{"an empty key", get(images).set("Authorization", "Bearer "), RuleAuthorization, "Authorization", ""},
+		{"list without Accept", get(images).set("Accept", ""), RuleAccept, "Accept", ""},
+		{"show that accepts anything", get(images+"/1").set("Accept", "*/*"), RuleAccept, "Accept", "*/*"},
+		{"list with a body", carrying("GET", images, "name=x"), RuleBody, "", ""},
+		{"delete with a body", carrying("DELETE", images+"/1", "name=x"), RuleBody, "", ""},
+		{"an unknown parameter", get(images + "?colour=red"), RuleUndocumentedParameter, "colour", "red"},
+		{"a parameter of images", get(transcriptions + "?style=anime"), RuleUndocumentedParameter, "style", "anime"},
+		{"a parameter on show", get(images + "/1?page=1"), RuleUndocumentedParameter, "page", "1"},
+		{"a parameter on update", patch(images+"/1?name=x", "name=x"), RuleUndocumentedParameter, "name", "x"},
+		{"a repeated parameter", get(images + "?sort=asc&sort=desc"), RuleRepeated, "sort", "asc, desc"},
+		{"a malformed query", get(images + "?search=%zz"), RuleQuery, "", ""},
+		{"an unknown style", get(images + "?style=cubist"), RuleValue, "style", "cubist"},
+		{"an unknown page size", get(images + "?per_page=7"), RuleValue, "per_page", "7"},
+		{"an unknown searched field", get(images + "?search_by=result"), RuleValue, "search_by", "result"},
+		{"an unknown sort field", get(images + "?sort_by=style"), RuleValue, "sort_by", "style"},
+		{"an unknown order", get(images + "?sort=up"), RuleValue, "sort", "up"},
+		{"an empty filter", get(images + "?filter="), RuleValue, "filter", ""},
+		{"page zero", get(images + "?page=0"), RuleValue, "page", "0"},
+		{"a page that is no number", get(images + "?page=two"), RuleValue, "page", "two"},
+		{"a boolean word in a query", get(images + "?favorite=true"), RuleBoolean, "favorite", "true"},
+		{"a boolean word in a form", patch(images+"/1", "favorite=false"), RuleBoolean, "favorite", "false"},
+		{"an empty boolean", patch(images+"/1", "favorite="), RuleBoolean, "favorite", ""},
+		{"JSON", post(images, `{}`).set("Content-Type", "text/json"), RuleContentType, "Content-Type", "text/json"},
+		{"no content type", post(images, storeForm).set("Content-Type", ""), RuleContentType, "Content-Type", ""},
+		{"an image as multipart", asMultipart("POST", images, ""), RuleContentType, "Content-Type", multipart},
+		{"an upload as a form", post(transcriptions, ""), RuleContentType, "Content-Type", contract.URLEncoded},
+		{"PUT as multipart", asMultipart("PUT", images+"/1", ""), RuleContentType, "Content-Type", multipart},
+		{"a name that is not UTF-8", post(images, "name=%ff&description=d"), RuleEncoding, "name", "\xff"},
+		{"a search that is not UTF-8", get(images + "?search=%ff"), RuleEncoding, "search", "\xff"},
+		{"a file name that is no UTF-8", named("name=\"file\"; filename=\"\xff\"\r\n\r\nR"),
+			RuleEncoding, "file", "\xff"},
+		{"a page with a leading zero", get(images + "?page=02"), RuleValue, "page", "02"},
+		{"an unknown field", post(images, storeForm+"&quality=high"), RuleUndocumentedField, "quality", "high"},
+		{"favorite at creation", post(images, storeForm+"&favorite=1"), RuleUndocumentedField, "favorite", "1"},
+		{"a field that stays as it is", patch(images+"/1", "description=d"), RuleUndocumentedField, "description", "d"},
+		{"a repeated field", post(images, storeForm+"&name=m"), RuleRepeated, "name", "n, m"},
+		{"an unknown resolution", post(images, "name=n&description=d&resolution=9x9"), RuleValue, "resolution", "9x9"},
+		{"an empty style", post(images, storeForm+"&style="), RuleValue, "style", ""},
+		{"a country in lower case", named(filePart, "name=\"language\"\r\n\r\nus"), RuleValue, "language", "us"},
+		{"a country that is none", named(filePart, "name=\"language\"\r\n\r\nXX"), RuleValue, "language", "XX"},
+		{"a file without name", upload(namePart, "name=\"file\"\r\n\r\nRIFF"), RuleFileName, "file", ""},
+		{"two files", upload(namePart, filePart, filePart), RuleRepeated, "file", "talk.wav"},
+		{"another file", named(filePart, "name=\"cover\"; filename=\"c\"\r\n\r\nc"),
+			RuleUndocumentedField, "cover", "c"},
+		{"a name in a file", upload("name=\"name\"; filename=\"n\"\r\n\r\nn", filePart),
+			RuleUndocumentedField, "name", "n"},
+		{"a part that is no field", upload(namePart, "filename=\"x\"\r\n\r\nx"), RuleMultipart, "", ""},
+		{"multipart without an end", asMultipart("POST", transcriptions, cutOff), RuleMultipart, "", ""},
+		{"multipart without a boundary", named().set("Content-Type", "multipart/form-data"), RuleMultipart, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test := new(recorder)
@@ -90,7 +102,7 @@ func TestStrictRules(t *testing.T) {
 			defer test.end()
 			s.AddImage(Image{Name: "before"})
 			e := send(t, s, c.request)
-			assert.Equal(t, c.status, e.status, e.body)
+			assert.Equal(t, statuses[c.rule], e.status, e.body)
 			violations := s.Violations()
 			require.NotEmpty(t, violations)
 			assert.Equal(t, c.rule, violations[0].Rule)
@@ -108,17 +120,14 @@ func TestStrictRules(t *testing.T) {
 
 func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	for _, values := range []struct {
-		name   string
-		values []string
-	}{
-		{"resolution", contract.Resolutions}, {"style", contract.Styles}, {"medium", contract.Mediums}, {"filter", contract.Filters},
-		{"search_by", []string{"name"}}, {"favorite", []string{"0", "1"}}, {"sort_by", []string{"id", "name"}},
-		{"sort", []string{"asc", "desc"}}, {"per_page", []string{"10", "25", "50", "100"}},
-		{"search", []string{"", "x", "%20"}}, {"page", []string{"1", "7"}}, {"cursor", []string{"anything"}},
+	for name, values := range map[string][]string{
+		"resolution": contract.Resolutions, "style": contract.Styles,
+		"medium": contract.Mediums, "filter": contract.Filters,
+		"search_by": {"name"}, "favorite": {"0", "1"}, "sort_by": {"id", "name"}, "sort": {"asc", "desc"},
+		"per_page": {"10", "25", "50", "100"}, "search": {"", "x", "%20"}, "page": {"1", "7"}, "cursor": {"anything"},
 	} {
-		for _, v := range values.values {
-			assert.Equal(t, 200, send(t, s, get("/api/v1/images?"+values.name+"="+v)).status)
+		for _, v := range values {
+			assert.Equal(t, 200, send(t, s, get("/api/v1/images?"+name+"="+v)).status)
 		}
 	}
 	for _, country := range contract.Countries {
@@ -126,7 +135,8 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 		assert.Equal(t, 201, e.status, country)
 	}
 	assert.Equal(t, 200, send(t, s, get("/api/v1/transcriptions?search_by=result&search=received")).status)
-	assert.Equal(t, 200, send(t, s, request{method: "PATCH", path: "/api/v1/transcriptions/1"}).status, "an empty update")
+	empty := request{method: "PATCH", path: "/api/v1/transcriptions/1"}
+	assert.Equal(t, 200, send(t, s, empty).status, "an empty update")
 	charset := post("/api/v1/images", storeForm).set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	assert.Equal(t, 201, send(t, s, charset).status)
 	wrongKey := get("/api/v1/images").set("Authorization", "Bearer wrong")

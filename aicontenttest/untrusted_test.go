@@ -24,7 +24,8 @@ var must = map[Personality][]string{
 	Rewritten: {
 		"images/names come back as they were sent", "images/show returns what was stored",
 		"images/store accepts every documented value", "images/update by PATCH", "images/update by PUT",
-		"transcriptions/store accepts each kind of file", "transcriptions/update by PATCH", "transcriptions/update by PUT",
+		"transcriptions/store accepts each kind of file",
+		"transcriptions/update by PATCH", "transcriptions/update by PUT",
 	},
 	SaysNo: {
 		"images/delete", "images/list filters by each setting", "images/list filters favorites",
@@ -33,7 +34,8 @@ var must = map[Personality][]string{
 		"images/show returns what was stored", "images/store accepts every documented value",
 		"images/update by PATCH", "images/update by PUT",
 		"transcriptions/delete", "transcriptions/list searches results", "transcriptions/list sorts and filters",
-		"transcriptions/store accepts each kind of file", "transcriptions/update by PATCH", "transcriptions/update by PUT",
+		"transcriptions/store accepts each kind of file",
+		"transcriptions/update by PATCH", "transcriptions/update by PUT",
 	},
 }
 

@@ -77,11 +77,16 @@ func TestFaultOn(t *testing.T) {
 	s.AddImage(Image{Name: "n"})
 	s.AddTranscription(Transcription{Name: "n"})
 	requests := map[Operation]request{
-		ImagesList: get("/api/v1/images"), ImagesShow: get("/api/v1/images/1"), ImagesStore: post("/api/v1/images", storeForm),
-		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDownload: get("/pictures/1.png"),
-		ImagesDelete:       remove("/api/v1/images/1"),
-		TranscriptionsList: get("/api/v1/transcriptions"), TranscriptionsShow: get("/api/v1/transcriptions/1"),
-		TranscriptionsStore: upload(namePart, filePart), TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"),
+		ImagesList:           get("/api/v1/images"),
+		ImagesShow:           get("/api/v1/images/1"),
+		ImagesStore:          post("/api/v1/images", storeForm),
+		ImagesUpdate:         patch("/api/v1/images/1", "name=m"),
+		ImagesDownload:       get("/pictures/1.png"),
+		ImagesDelete:         remove("/api/v1/images/1"),
+		TranscriptionsList:   get("/api/v1/transcriptions"),
+		TranscriptionsShow:   get("/api/v1/transcriptions/1"),
+		TranscriptionsStore:  upload(namePart, filePart),
+		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"),
 		TranscriptionsDelete: remove("/api/v1/transcriptions/1"),
 	}
 	assert.Len(t, requests, len(operations))

@@ -211,7 +211,7 @@ func TestAParentThatDoesNotReadItsPipesIsServed(t *testing.T) {
 			}
 			c, padding := client(t, url, "test-key"), strings.Repeat("x", 10_000)
 			for range 100 {
-				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{}, aicontent.WithQuery("tenant", padding))
+				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{Search: padding})
 				require.NoError(t, err)
 			}
 			if runtime.GOOS == "windows" {

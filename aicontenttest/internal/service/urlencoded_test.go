@@ -19,7 +19,9 @@ func TestFormsAreParsedAsPHPDoes(t *testing.T) {
 	} {
 		assert.Equal(t, want, ParseURLEncoded(form), form)
 	}
-	for query, want := range map[string]bool{"": true, "a=%2B;": true, "a=%": false, "a=%4": false, "%zz": false, "%aF": true} {
+	for query, want := range map[string]bool{
+		"": true, "a=%2B;": true, "a=%": false, "a=%4": false, "%zz": false, "%aF": true,
+	} {
 		assert.Equal(t, want, wellFormed(query), query)
 	}
 }
