@@ -37,43 +37,42 @@ func TestEndingsAreCountedForWhatTheyAre(t *testing.T) {
 	}
 }
 
-// The reference does not repeat, so that its endings can be told beforehand.
-func TestFaultsReachTheCaller(t *testing.T) {
-	for fault := range service.FaultCount {
+// fromEach ends an operation that meets a fault, and then another one, for each fault from the first on.
+func fromEach(t *testing.T, first service.Fault, j job, f func(t *testing.T, fault service.Fault, end ending)) {
+	for fault := first; fault < service.FaultCount; fault++ {
 		t.Run(fault.String(), func(t *testing.T) {
-			end := endOf(t.Context(), job{SDK: clients.Reference}, "one", service.Plan{fault})
+			t.Parallel()
+			end := endOf(t.Context(), j, "one", service.Plan{fault, service.FaultCount - 1 - fault})
 			require.NoError(t, end.broken)
-			assert.Error(t, end.err)
-			assert.Equal(t, 1, end.requests)
-			assert.Equal(t, fault >= service.BadGatewayAfter, end.made == 1)
+			f(t, fault, end)
 		})
 	}
+}
+
+// The reference does not repeat, so that its endings can be told beforehand.
+func TestFaultsReachTheCaller(t *testing.T) {
+	fromEach(t, 0, job{SDK: clients.Reference}, func(t *testing.T, fault service.Fault, end ending) {
+		assert.Error(t, end.err)
+		assert.Equal(t, 1, end.requests)
+		assert.Equal(t, fault >= service.BadGatewayAfter, end.made == 1)
+	})
 }
 
 // This SDK's promise, and the reason for the picture in the README.
 func TestThisSDKMakesNothingTwice(t *testing.T) {
-	for fault := service.BadGatewayAfter; fault < service.FaultCount; fault++ {
-		t.Run(fault.String(), func(t *testing.T) {
-			end := endOf(t.Context(), job{SDK: clients.Ours}, "one", service.Plan{fault})
-			require.NoError(t, end.broken)
-			assert.Equal(t, 1, end.made)
-			assert.Equal(t, 1, end.requests, "sent again after the service acted")
-		})
-	}
+	fromEach(t, service.BadGatewayAfter, job{SDK: clients.Ours}, func(t *testing.T, _ service.Fault, end ending) {
+		assert.Equal(t, 1, end.made)
+		assert.Equal(t, 1, end.requests, "sent again after the service acted")
+	})
 }
 
-// What package once is for: whatever goes wrong, the record is made, once, and its caller is told.
+// Package once creates the record once, whatever goes wrong, and its caller is told.
 func TestWithRetriesThisSDKMakesEachRecordOnceAndSaysSo(t *testing.T) {
-	for fault := range service.FaultCount {
-		t.Run(fault.String(), func(t *testing.T) {
-			t.Parallel()
-			j := job{SDK: clients.Ours, Retries: true, Settle: time.Second}
-			end := endOf(t.Context(), j, "one", service.Plan{fault, service.FaultCount - 1 - fault})
-			require.NoError(t, end.broken)
-			assert.NoError(t, end.err)
-			assert.Equal(t, 1, end.made)
-		})
-	}
+	j := job{SDK: clients.Ours, Retries: true, Settle: time.Second}
+	fromEach(t, 0, j, func(t *testing.T, _ service.Fault, end ending) {
+		assert.NoError(t, end.err)
+		assert.Equal(t, 1, end.made)
+	})
 }
 
 // With its default settle time package once waits longer than the bench does: such a call is counted for what it is,
@@ -93,8 +92,8 @@ func TestCallsThatStillWaitAreCounted(t *testing.T) {
 	assert.False(t, end.waiting, "it gave up")
 }
 
-// Each SDK meets the faults as it comes, and again with what its documentation says to set; package once with the settle
-// time that suits the service, and with its default, which README must not hide.
+// Each SDK meets the faults as it comes, and again with the settings that its documentation advises. Package once has
+// the settle time that suits the service, and its default, which README must not hide.
 func TestVariantsOfRetries(t *testing.T) {
 	var names []string
 	for _, v := range variants(clients.All(), true) {

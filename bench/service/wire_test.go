@@ -19,7 +19,7 @@ func TestRecordsAreOfOneSizeInEveryFormat(t *testing.T) {
 			require.NoError(t, json.Unmarshal(text, &members))
 			assert.Len(t, members, 11, "format %d", w)
 			for name, value := range members {
-				assert.NotContains(t, []string{"map[string]interface {}", "[]interface {}", "<nil>"}, fmt.Sprintf("%T", value), "%s is no plain value", name)
+				assert.Contains(t, []string{"string", "float64", "bool"}, fmt.Sprintf("%T", value), name)
 			}
 		}
 	}
