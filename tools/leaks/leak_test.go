@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,12 +11,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/aicontent/aicontent-go"
@@ -73,7 +73,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.hang(r)
 			return
 		}
-		fmt.Fprintf(w, `{"data":[{"id":"a%[1]s","name":"a"},{"id":"b%[1]s","name":"b"}],"current_page":%[2]s,"last_page":9}`, page, cmp.Or(page, "1"))
+		const list = `{"data":[{"id":"a%[1]s","name":"a"},{"id":"b%[1]s","name":"b"}],` +
+			`"current_page":%[2]s,"last_page":9}`
+		fmt.Fprintf(w, list, page, cmp.Or(page, "1"))
 		return
 	}
 	if kind == "early" {
@@ -132,6 +134,13 @@ func (s *service) hang(r *http.Request) {
 	}
 }
 
+// connections counts the connections that clients have opened.
+func (s *service) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
+}
+
 // finish ends everything, and waits until the client has closed all of its connections: the server closes none before.
 func (s *service) finish(c *aicontent.Client) {
 	close(s.gone)
@@ -151,21 +160,27 @@ func files(t *testing.T, size int) map[string]func() aicontent.File {
 	t.Helper()
 	data := append([]byte("RIFF\x04\x00\x00\x00WAVE"), make([]byte, size)...)
 	path := filepath.Join(t.TempDir(), "a.wav")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 	return map[string]func() aicontent.File{
 		"path":   func() aicontent.File { return aicontent.FileFromPath(path) },
 		"fs":     func() aicontent.File { return aicontent.FileFromFS(os.DirFS(filepath.Dir(path)), "a.wav") },
 		"bytes":  func() aicontent.File { return aicontent.FileFromBytes("a.wav", data) },
 		"seeker": func() aicontent.File { return aicontent.FileFromReader("a.wav", bytes.NewReader(data)) },
-		"reader": func() aicontent.File { return aicontent.FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data))) },
+		"reader": func() aicontent.File {
+			return aicontent.FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data)))
+		},
 	}
 }
 
+type call func(context.Context, ...aicontent.CallOption) error
+
+var imageParams = aicontent.ImageStoreParams{
+	Name: "n", Description: "d", Resolution: aicontent.Resolution256x256,
+}
+
 // calls are the operations, and the upload in each of its ways.
-func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.Context, ...aicontent.CallOption) error {
-	list := map[string]func(context.Context, ...aicontent.CallOption) error{
+func calls(t *testing.T, c *aicontent.Client, size int) map[string]call {
+	list := map[string]call{
 		"list": func(ctx context.Context, o ...aicontent.CallOption) error {
 			_, err := c.Images.List(ctx, aicontent.ImageListParams{}, o...)
 			return err
@@ -185,14 +200,13 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 			return err
 		},
 		"store": func(ctx context.Context, o ...aicontent.CallOption) error {
-			_, err := c.Images.Store(ctx, aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}, o...)
+			_, err := c.Images.Store(ctx, imageParams, o...)
 			return err
 		},
 		"store once": func(ctx context.Context, o ...aicontent.CallOption) error {
-			params := aicontent.ImageStoreParams{Name: "once", Description: "d", Resolution: aicontent.Resolution256x256}
 			names, err := once.New(c, once.InMemory(), once.WithSettleTime(0))
 			if err == nil {
-				_, _, err = names.Images.Store(ctx, params, o...)
+				_, _, err = names.Images.Store(ctx, imageParams, o...)
 			}
 			return err
 		},
@@ -200,7 +214,9 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 			_, err := c.Images.Update(ctx, "7", aicontent.ImageUpdateParams{Favorite: new(true)}, o...)
 			return err
 		},
-		"delete": func(ctx context.Context, o ...aicontent.CallOption) error { return c.Images.Delete(ctx, "7", o...) },
+		"delete": func(ctx context.Context, o ...aicontent.CallOption) error {
+			return c.Images.Delete(ctx, "7", o...)
+		},
 	}
 	for name, file := range files(t, size) {
 		list["upload from "+name] = func(ctx context.Context, o ...aicontent.CallOption) error {
@@ -211,138 +227,121 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 	return list
 }
 
-func client(t *testing.T, s *service, opts ...aicontent.Option) *aicontent.Client {
+// leakless runs a test with a service and a client, and fails it if a goroutine or connection of the client is left.
+func leakless(t *testing.T, f func(t *testing.T, s *service, c *aicontent.Client), opts ...aicontent.Option) {
 	t.Helper()
-	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", append(opts, aicontent.WithMaxResponseSize(1<<20),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithRetryBudget(0),
-		aicontent.WithProgress(func(aicontent.Progress) {}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	defer goleak.VerifyNone(t)
+	s := serve(t)
+	policy := aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}
+	opts = append(opts, aicontent.WithMaxResponseSize(1<<20), aicontent.WithRetryPolicy(policy),
+		aicontent.WithRetryBudget(0), aicontent.WithProgress(func(aicontent.Progress) {}))
+	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", opts...)
+	require.NoError(t, err)
+	f(t, s, c)
+	s.finish(c)
 }
 
 func TestCallsThatSucceedAndFail(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s)
-	var group sync.WaitGroup
-	for _, kind := range kinds {
-		for name, call := range calls(t, c, 1<<20) {
-			group.Go(func() {
-				err := call(t.Context(), aicontent.WithQuery("kind", kind))
-				if (err == nil) != (kind == "") && name != "delete" {
-					t.Errorf("%s of a service that responds with %q: %v", name, kind, err)
-				}
-			})
+	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
+		var group sync.WaitGroup
+		for _, kind := range kinds {
+			for name, call := range calls(t, c, 1<<20) {
+				group.Go(func() {
+					err := call(t.Context(), aicontent.WithQuery("kind", kind))
+					if name != "delete" {
+						assert.Equal(t, kind == "", err == nil, "%s, %q: %v", name, kind, err)
+					}
+				})
+			}
 		}
-	}
-	group.Wait()
-	s.finish(c)
-	if s.all == 0 {
-		t.Error("nothing was sent")
-	}
+		group.Wait()
+		assert.NotZero(t, s.connections())
+	})
 }
 
 func TestCallsThatAreCancelled(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s)
-	for _, kind := range []string{"silent", "slow", "unread"} {
-		for name, call := range calls(t, c, 16<<20) {
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- call(ctx, aicontent.WithQuery("kind", kind), aicontent.WithStallTimeout(0)) }()
-			<-s.hanging
-			cancel()
-			if err := <-ended; !errors.Is(err, context.Canceled) && name != "delete" {
-				t.Errorf("%s, %s: %v", name, kind, err)
+	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
+		for _, kind := range []string{"silent", "slow", "unread"} {
+			for name, call := range calls(t, c, 16<<20) {
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- call(ctx, aicontent.WithQuery("kind", kind), aicontent.WithStallTimeout(0)) }()
+				<-s.hanging
+				cancel()
+				if err := <-ended; name != "delete" {
+					assert.ErrorIs(t, err, context.Canceled, "%s, %s", name, kind)
+				}
 			}
 		}
-	}
-	s.finish(c)
+	})
 }
 
 func TestCallsThatTimeOut(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStoreTimeout(20*time.Millisecond),
-		aicontent.WithStallTimeout(20*time.Millisecond))
+	const limit = 20 * time.Millisecond
 	oneAttempt := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
-	for _, kind := range []string{"silent", "slow", "unread"} {
-		for name, call := range calls(t, c, 16<<20) {
-			err := call(t.Context(), aicontent.WithQuery("kind", kind), oneAttempt)
-			if err == nil && name != "delete" {
-				t.Errorf("%s, %s: no error", name, kind)
+	leakless(t, func(t *testing.T, _ *service, c *aicontent.Client) {
+		for _, kind := range []string{"silent", "slow", "unread"} {
+			for name, call := range calls(t, c, 16<<20) {
+				err := call(t.Context(), aicontent.WithQuery("kind", kind), oneAttempt)
+				assert.True(t, err != nil || name == "delete", "%s, %s: no error", name, kind)
 			}
 		}
-	}
-	s.finish(c)
+	}, aicontent.WithResponseTimeout(limit), aicontent.WithStoreTimeout(limit), aicontent.WithStallTimeout(limit))
 }
 
 func TestCallsWhoseContextIsOver(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for name, call := range calls(t, c, 1<<10) {
-		if err := call(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, call := range calls(t, c, 1<<10) {
+			assert.ErrorIs(t, call(ctx), context.Canceled, name)
 		}
-	}
-	s.finish(c)
-	if s.all != 0 {
-		t.Error("something was sent")
-	}
+		assert.Zero(t, s.connections())
+	})
 }
 
 // A download has a transport that is separate from the one for the API.
 func TestDownloads(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s)
-	for _, kind := range []string{"", "422", "503", "page", "redirect", "large", "cut", "reset", "early", "slow", "silent"} {
+	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
+		for _, kind := range []string{
+			"", "422", "503", "page", "redirect", "large", "cut", "reset", "early", "slow", "silent",
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := c.Images.Download(ctx, &aicontent.Image{URL: s.URL + "/7?kind=" + kind}, io.Discard)
+				ended <- err
+			}()
+			if kind == "slow" || kind == "silent" {
+				<-s.hanging
+				cancel()
+			}
+			err := <-ended
+			assert.Equal(t, kind == "" || kind == "large", err == nil, "%q: %v", kind, err)
+			cancel()
+		}
+	})
+}
+
+// A Read that hangs is left behind, because nothing can end it, and ends when it returns.
+func TestReaderThatHangs(t *testing.T) {
+	leakless(t, func(t *testing.T, _ *service, c *aicontent.Client) {
+		r, w := io.Pipe()
+		begun := make(chan struct{})
+		go func() {
+			_, _ = w.Write(append([]byte("RIFF\x04\x00\x00\x00WAVE"), make([]byte, 4096)...))
+			close(begun)
+		}()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			_, err := c.Images.Download(ctx, &aicontent.Image{URL: s.URL + "/7?kind=" + kind}, io.Discard)
+			params := aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromReader("a.wav", r)}
+			_, err := c.Transcriptions.Store(ctx, params)
 			ended <- err
 		}()
-		if kind == "slow" || kind == "silent" {
-			<-s.hanging
-			cancel()
-		}
-		if err := <-ended; (err == nil) != slices.Contains([]string{"", "large"}, kind) {
-			t.Errorf("%q: %v", kind, err)
-		}
+		<-begun
 		cancel()
-	}
-	s.finish(c)
-}
-
-// A Read that hangs is left behind, as nothing can end it, and ends when it returns.
-func TestReaderThatHangs(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	s := serve(t)
-	c := client(t, s)
-	r, w := io.Pipe()
-	begun := make(chan struct{})
-	go func() {
-		_, _ = w.Write(append([]byte("RIFF\x04\x00\x00\x00WAVE"), make([]byte, 4096)...))
-		close(begun)
-	}()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() {
-		_, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromReader("a.wav", r)})
-		ended <- err
-	}()
-	<-begun
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	w.Close()
-	s.finish(c)
+		assert.ErrorIs(t, <-ended, context.Canceled)
+		w.Close()
+	})
 }

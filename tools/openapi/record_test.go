@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go"
+	kit "github.com/aicontent/aicontent-go/aicontenttest"
 )
 
 func init() {
@@ -68,6 +69,16 @@ func record() (aicontent.Option, func() []exchange) {
 	}
 }
 
+// sole returns the exchange of one request to a server, and the document's routes.
+func sole(t *testing.T, srv *kit.Server, call func(*aicontent.Client)) (exchange, routers.Router) {
+	t.Helper()
+	_, router := load(t, srv.URL)
+	recording, exchanges := record()
+	call(srv.Client(recording, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})))
+	require.Len(t, exchanges(), 1)
+	return exchanges()[0], router
+}
+
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	e := exchange{request: req.Clone(req.Context())}
 	var sent bytes.Buffer
@@ -98,7 +109,8 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 var options = &openapi3filter.Options{
 	IncludeResponseStatus: true, RejectWhenRequestBodyNotSpecified: true, MultiError: true, SkipSettingDefaults: true,
 	AuthenticationFunc: func(_ context.Context, in *openapi3filter.AuthenticationInput) error {
-		if token, ok := strings.CutPrefix(in.RequestValidationInput.Request.Header.Get("Authorization"), "Bearer "); !ok || token == "" {
+		header := in.RequestValidationInput.Request.Header.Get("Authorization")
+		if token, ok := strings.CutPrefix(header, "Bearer "); !ok || token == "" {
 			return in.NewError(nil)
 		}
 		return nil

@@ -124,7 +124,8 @@ func send(t *testing.T, s *service, p parser, f form, n int, as framing) int {
 	case chunked:
 		header, body = "Transfer-Encoding: chunked", fmt.Appendf(nil, "%x\r\n%s\r\n", n, body)
 	}
-	_, err = fmt.Fprintf(nc, "POST /%s HTTP/1.1\r\nHost: service.test\r\nConnection: close\r\nContent-Type: %s\r\n%s\r\n\r\n", p.name, f.contentType, header)
+	const head = "POST /%s HTTP/1.1\r\nHost: service.test\r\nConnection: close\r\nContent-Type: %s\r\n%s\r\n\r\n"
+	_, err = fmt.Fprintf(nc, head, p.name, f.contentType, header)
 	require.NoError(t, err)
 	// A service may refuse a form before it has read it.
 	_, _ = nc.Write(body)

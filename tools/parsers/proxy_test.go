@@ -104,18 +104,20 @@ func TestUploadsThatBreakOff(t *testing.T) {
 				})
 				client.CloseIdleConnections()
 				made := s.all(t, p)[before:]
-				t.Logf("%s: %d requests, %d records, outcome %v, %v", name, proxy.requests.Load(), len(made), aicontent.OutcomeOf(err), err)
+				outcome := aicontent.OutcomeOf(err)
+				sent := proxy.requests.Load()
+				t.Logf("%s: %d requests, %d records, outcome %v, %v", name, sent, len(made), outcome, err)
 				for _, r := range made {
 					assert.Equal(t, sum(c.data), r.Sum, name)
 				}
-				assert.Equal(t, c.requests, proxy.requests.Load(), name)
+				assert.Equal(t, c.requests, sent, name)
 				if c.requests > 1 {
 					require.NoError(t, err, name)
 					assert.Len(t, made, 1, name)
 					continue
 				}
 				// The whole form was handed to the network: a parser may have taken it for whole.
-				assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), name)
+				assert.Equal(t, aicontent.OutcomeUnknown, outcome, name)
 				assert.LessOrEqual(t, len(made), 1, name)
 			}
 		})

@@ -39,7 +39,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	for name, start := range map[string]func(records string) (*service, error){"php": startPHP, "node": startNode, "python": startPython} {
+	for name, start := range map[string]func(records string) (*service, error){
+		"php": startPHP, "node": startNode, "python": startPython,
+	} {
 		records := filepath.Join(dir, name)
 		s, err := start(records)
 		if err != nil {
@@ -70,7 +72,8 @@ func startPHP(records string) (*service, error) {
 		return nil, err
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	process := exec.Command(path, "-d", "file_uploads=1", "-d", "post_max_size=64M", "-d", "upload_max_filesize=64M", "-S", address, "services/php.php")
+	process := exec.Command(path, "-d", "file_uploads=1", "-d", "post_max_size=64M", "-d", "upload_max_filesize=64M",
+		"-S", address, "services/php.php")
 	process.Env = append(os.Environ(), "RECORDS="+records)
 	log, err := process.StderrPipe()
 	if err != nil {
