@@ -24,15 +24,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// over is a client whose requests go to a transport.
-func over(t testing.TB, rt http.RoundTripper, opts ...Option) *Client {
-	t.Helper()
-	transport := WithHTTPClient(&http.Client{Transport: rt})
-	c, err := NewClient("https://content.example.com/tenant", fakes.Key, append([]Option{transport}, opts...)...)
-	require.NoError(t, err)
-	return c
-}
-
 // allTen are the ten operations and both iterators.
 func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
@@ -43,44 +34,49 @@ func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 }
 
 // A prefix that is lost, or doubled, sends every call to the wrong application.
-func TestBaseURLsAccepted(t *testing.T) {
+func TestBaseURLsAreSentAsGiven(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"https://content.example.com":               "https://content.example.com/api/v1/images/7",
-		"https://content.example.com/":              "https://content.example.com/api/v1/images/7",
-		"https://content.example.com///":            "https://content.example.com/api/v1/images/7",
-		"HTTPS://content.example.com":               "https://content.example.com/api/v1/images/7",
-		"https://content.example.com:8443":          "https://content.example.com:8443/api/v1/images/7",
-		"https://content.example.com:65535":         "https://content.example.com:65535/api/v1/images/7",
-		"https://content.example.com:1":             "https://content.example.com:1/api/v1/images/7",
-		"https://content.example.com:":              "https://content.example.com:/api/v1/images/7",
-		"https://example.com/ai":                    "https://example.com/ai/api/v1/images/7",
-		"https://example.com/ai/":                   "https://example.com/ai/api/v1/images/7",
-		"https://example.com/a%2Fb/c%20d":           "https://example.com/a%2Fb/c%20d/api/v1/images/7",
-		"https://example.com/a%2F":                  "https://example.com/a%2F/api/v1/images/7",
-		"https://example.com/api/v10":               "https://example.com/api/v10/api/v1/images/7",
-		"https://[2001:db8::1]:8443/ai":             "https://[2001:db8::1]:8443/ai/api/v1/images/7",
-		"http://localhost:8080":                     "http://localhost:8080/api/v1/images/7",
-		"http://LOCALHOST":                          "http://LOCALHOST/api/v1/images/7",
-		"http://127.0.0.1:8080/tenant":              "http://127.0.0.1:8080/tenant/api/v1/images/7",
-		"http://127.9.9.9":                          "http://127.9.9.9/api/v1/images/7",
-		"http://[::1]:8080":                         "http://[::1]:8080/api/v1/images/7",
-		"https://api/v1":                            "https://api/v1/api/v1/images/7",
-		"https://xn--bcher-kva.example/b%C3%BCcher": "https://xn--bcher-kva.example/b%C3%BCcher/api/v1/images/7",
+		"https://content.example.com":               "https://content.example.com",
+		"https://content.example.com/":              "https://content.example.com",
+		"https://content.example.com///":            "https://content.example.com",
+		"HTTPS://content.example.com":               "https://content.example.com",
+		"https://content.example.com:8443":          "https://content.example.com:8443",
+		"https://content.example.com:65535":         "https://content.example.com:65535",
+		"https://content.example.com:1":             "https://content.example.com:1",
+		"https://content.example.com:":              "https://content.example.com:",
+		"https://example.com/ai":                    "https://example.com/ai",
+		"https://example.com/ai//":                  "https://example.com/ai",
+		"https://example.com/a%2Fb/c%20d/":          "https://example.com/a%2Fb/c%20d",
+		"https://example.com/a%2F":                  "https://example.com/a%2F",
+		"https://example.com/bücher":                "https://example.com/b%C3%BCcher",
+		"https://example.com/api":                   "https://example.com/api",
+		"https://example.com/api/v10":               "https://example.com/api/v10",
+		"https://[2001:db8::1]:8443/ai":             "https://[2001:db8::1]:8443/ai",
+		"http://localhost:8080":                     "http://localhost:8080",
+		"http://LOCALHOST":                          "http://LOCALHOST",
+		"http://127.0.0.1:8080/tenant":              "http://127.0.0.1:8080/tenant",
+		"http://127.9.9.9":                          "http://127.9.9.9",
+		"http://[::1]:8080":                         "http://[::1]:8080",
+		"https://api/v1":                            "https://api/v1",
+		"https://xn--bcher-kva.example/b%C3%BCcher": "https://xn--bcher-kva.example/b%C3%BCcher",
 	} {
 		t.Run(raw, func(t *testing.T) {
-			var sent string
-			c, err := NewClient(raw, fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				sent = r.URL.String()
-				assert.Equal(t, r.URL.Host, r.Host)
-				return fakes.OK(`{"id":7}`)(r)
-			})}))
+			s := script(fakes.Respond(404, `{}`))
+			c, err := NewClient(raw, fakes.Key, WithHTTPClient(&http.Client{Transport: s}))
 			require.NoError(t, err)
-			_, err = c.Images.Show(t.Context(), "7")
-			require.NoError(t, err)
-			assert.Equal(t, want, sent)
+			assert.Equal(t, want, c.BaseURL())
+			_, err = c.Images.Show(t.Context(), "a?b")
+			assert.Equal(t, want+"/api/v1/images/a%3Fb", s.Sent[0].URL.String())
+			assert.Equal(t, s.Sent[0].URL.Host, s.Sent[0].Host)
+			var api *APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, s.Sent[0].URL.RequestURI(), api.Path)
+			assert.Equal(t, "GET", api.Method)
 		})
 	}
+	assert.Empty(t, (*Client)(nil).BaseURL())
+	assert.Empty(t, (&Client{}).BaseURL())
 }
 
 // Each of these would otherwise be found out by a call that fails for another reason, or not at all.
@@ -129,6 +125,7 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://[::1":                           "must have a valid host",
 		"https://a^b/":                           "must have a valid host",
 		"https://%zz/":                           "must have two hexadecimal digits after each %",
+		"https://bücher.example.com/ai":          "must have a host in ASCII: write an international name in its xn--",
 		"https://example.com/a/../b":             "must not have the path segment . or ..",
 		"https://example.com/a/./b":              "must not have the path segment . or ..",
 		"https://example.com/a%2F%2e%2E":         "must not have the path segment . or ..",
@@ -201,142 +198,119 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 
 func TestAPIKeysThatCannotBeSentOrMaskedAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{
-		"", " ", "\t\n", fakes.Key + "\n", fakes.Key + "\r\n", "\n" + fakes.Key, " " + fakes.Key, fakes.Key + " ", fakes.Key[:5] + " " + fakes.Key[5:], fakes.Key + "\t" + fakes.Key,
-		fakes.Key + "\x00", fakes.Key + "\x1b[31m", fakes.Key + "\x7f", fakes.Key + "é", fakes.Key + "\u0085", fakes.Key + "\u2028", fakes.Key + "\xff",
-	} {
-		_, err := NewClient("https://content.example.com", key)
-		var invalid *ValidationError
-		require.ErrorAs(t, err, &invalid, "%q", key)
-		assert.Equal(t, "api_key", invalid.Problems[0].Field)
-		assert.Nil(t, invalid.Problems[0].Value)
-		if strings.Contains(key, fakes.Key) {
-			fakes.AssertNoKey(t, err, fakes.Key)
-		}
-	}
+	const trimmable = " (at byte 24) (strings.TrimSpace removes it)"
 	for key, reason := range map[string]string{
-		"":                          "is required",
-		"\n":                        "is required",
-		fakes.Key + "\n":            "must not contain a line break (at byte 24) (strings.TrimSpace removes it)",
-		fakes.Key + "\r\n":          "must not contain a line break (at byte 24) (strings.TrimSpace removes it)",
-		" " + fakes.Key:             "must not contain a space (at byte 0) (strings.TrimSpace removes it)",
-		"sk-live 0123456789abcdef":  "must not contain a space (at byte 7)",
-		fakes.Key + "\t":            "must not contain a tab (at byte 24) (strings.TrimSpace removes it)",
-		"\ufeff" + fakes.Key:        "must not contain a byte order mark (at byte 0)",
-		fakes.Key + "\u200b":        "must not contain an invisible character (U+200B) (at byte 24)",
-		fakes.Key + "\x00":          "must not contain a control character (U+0000) (at byte 24)",
-		fakes.Key + "é":             "must not contain a character outside ASCII (at byte 24)",
-		fakes.Key + "\xff":          "must not contain text that is not UTF-8 (at byte 24)",
-		"“" + fakes.Key + "”":       "must not contain a quotation mark (at byte 0)",
-		`"` + fakes.Key + `"`:       "must not be in quotation marks",
-		"'" + fakes.Key + "'":       "must not be in quotation marks",
-		"`" + fakes.Key + "`":       "must not be in quotation marks",
-		"Bearer " + fakes.Key:       `must not begin with "Bearer " (pass the key alone: the SDK makes the Authorization header)`,
-		"bearer " + fakes.Key:       `must not begin with "Bearer "`,
-		"Authorization: Bearer abc": `must not begin with "Authorization:"`,
-		"k-12345":                   "must have at least 8 characters",
+		"":                           "is required",
+		"\n":                         "is required",
+		" ":                          "is required",
+		"\t\n":                       "is required",
+		fakes.Key + "\n":             "must not contain a line break" + trimmable,
+		fakes.Key + "\r\n":           "must not contain a line break" + trimmable,
+		fakes.Key + "\u0085":         "must not contain a line break" + trimmable,
+		fakes.Key + "\u2028":         "must not contain a line break" + trimmable,
+		"\n" + fakes.Key:             "must not contain a line break (at byte 0)",
+		" " + fakes.Key:              "must not contain a space (at byte 0) (strings.TrimSpace removes it)",
+		fakes.Key + " ":              "must not contain a space" + trimmable,
+		"sk-live 0123456789abcdef":   "must not contain a space (at byte 7)",
+		fakes.Key + "\t":             "must not contain a tab" + trimmable,
+		fakes.Key + "\t" + fakes.Key: "must not contain a tab (at byte 24)",
+		"\ufeff" + fakes.Key:         "must not contain a byte order mark (at byte 0)",
+		fakes.Key + "\u200b":         "must not contain an invisible character (U+200B) (at byte 24)",
+		fakes.Key + "\x00":           "must not contain a control character (U+0000) (at byte 24)",
+		fakes.Key + "\x1b[31m":       "must not contain a control character (U+001B) (at byte 24)",
+		fakes.Key + "\x7f":           "must not contain a control character (U+007F) (at byte 24)",
+		fakes.Key + "é":              "must not contain a character outside ASCII (at byte 24)",
+		fakes.Key + "\xff":           "must not contain text that is not UTF-8 (at byte 24)",
+		"“" + fakes.Key + "”":        "must not contain a quotation mark (at byte 0)",
+		`"` + fakes.Key + `"`:        "must not be in quotation marks",
+		"'" + fakes.Key + "'":        "must not be in quotation marks",
+		"`" + fakes.Key + "`":        "must not be in quotation marks",
+		"Bearer " + fakes.Key:        `must not begin with "Bearer " (pass the key alone: the SDK makes the`,
+		"bearer " + fakes.Key:        `must not begin with "Bearer "`,
+		"Authorization: Bearer abc":  `must not begin with "Authorization:"`,
+		"k-12345":                    "must have at least 8 characters",
 	} {
 		_, err := NewClient("https://content.example.com", key)
 		assert.ErrorContains(t, err, "api_key: "+reason)
+		var invalid *ValidationError
+		require.ErrorAs(t, err, &invalid, "%q", key)
+		assert.Nil(t, invalid.Problems[0].Value)
 		fakes.AssertNoKey(t, err, fakes.Key)
-		source := func(context.Context) (string, error) { return key, nil }
-		c, err := NewClient("https://content.example.com", "", WithAPIKeySource(source))
-		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "7")
+
+		c, requests := capturing(t, keys(func(int) (string, error) { return key, nil }))
+		err = showSeven(t.Context(), c)
 		short, _, _ := strings.Cut(reason, " (")
-		assert.ErrorContains(t, err, short)
+		assert.ErrorContains(t, err, "API key source: the key "+short)
 		fakes.AssertNoKey(t, err, fakes.Key)
+		assert.Empty(t, *requests)
 	}
 	// All that can stand in a header is the deployment's to choose.
-	for _, key := range []string{"k-123456", "00000000", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
-		var sent string
-		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			sent = r.Header.Get("Authorization")
-			return fakes.OK(`{"id":7}`)(r)
-		})}))
+	printable := `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~"
+	for _, key := range []string{"k-123456", "00000000", "7|Xy+z/==", printable, strings.Repeat("k", 4000)} {
+		s := script(fakes.OK(`{"id":7}`))
+		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: s}))
 		require.NoError(t, err, key)
-		_, err = c.Images.Show(t.Context(), "7")
-		require.NoError(t, err)
-		assert.Equal(t, "Bearer "+key, sent)
+		require.NoError(t, showSeven(t.Context(), c))
+		assert.Equal(t, "Bearer "+key, s.Sent[0].Header.Get("Authorization"))
 	}
 }
 
 // A user who has made three mistakes should not have to run the program three times.
 func TestNewClientReportsAllProblems(t *testing.T) {
 	t.Parallel()
-	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithResponseTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
+	c, err := NewClient("http://content.example.com", "bad key\n",
+		WithHTTPClient(nil), nil, WithResponseTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
 	require.Nil(t, c)
-	var invalid *ValidationError
-	require.ErrorAs(t, err, &invalid)
-	var fields []string
-	for _, p := range invalid.Problems {
-		fields = append(fields, p.Field)
-	}
-	assert.ElementsMatch(t, []string{"http_client", "option", "response_timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
+	assert.ElementsMatch(t, []string{
+		"http_client", "option", "response_timeout", "update_method", "max_response_size", "base_url", "api_key",
+	}, fieldsOf(t, err))
 	assert.True(t, strings.HasPrefix(err.Error(), "aicontent.NewClient: "), err)
 }
 
 func TestNewClientFromEnv(t *testing.T) {
-	source := WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil })
+	const home, base, key = "https://content.example.com", "AICONTENT_BASE_URL", "AICONTENT_API_KEY"
+	source := keys(func(int) (string, error) { return "from-the-source", nil })
 	for name, tt := range map[string]struct {
 		baseURL, key string
 		opts         []Option
 		sent         string   // the key
 		wants, lacks []string // of the error's text
 	}{
-		"both":                 {baseURL: "https://content.example.com", key: fakes.Key, sent: fakes.Key},
-		"neither":              {wants: []string{"aicontent.NewClientFromEnv: ", "AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
-		"no base URL":          {key: fakes.Key, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", fakes.Key}},
-		"no key":               {baseURL: "https://content.example.com", wants: []string{"AICONTENT_API_KEY"}, lacks: []string{"AICONTENT_BASE_URL"}},
-		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
-		"a key and a source":   {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{source}, sent: "from-the-source"},
-		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
-		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"AICONTENT_API_KEY: must not contain a line break (at byte 24)"}, lacks: []string{fakes.Key}},
-		"a URL with a newline": {baseURL: "https://content.example.com\n", key: fakes.Key, wants: []string{"AICONTENT_BASE_URL: must not contain a line break (at byte 27)"}, lacks: []string{fakes.Key}},
-		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: fakes.Key, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{fakes.Key}},
-		"a nil option":         {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
+		"both":                {home, fakes.Key, nil, fakes.Key, nil, nil},
+		"neither":             {"", "", nil, "", []string{"aicontent.NewClientFromEnv: ", base, key}, nil},
+		"no base URL":         {"", fakes.Key, nil, "", []string{base + ": must be set"}, []string{key, fakes.Key}},
+		"no key":              {home, "", nil, "", []string{key}, []string{base}},
+		"no key but a source": {home, "", []Option{source}, "from-the-source", nil, nil},
+		"a key and a source":  {home, fakes.Key, []Option{source}, "from-the-source", nil, nil},
+		"a source but no URL": {"", "", []Option{source}, "", []string{base}, []string{key}},
+		"a key with a newline": {home, fakes.Key + "\n", nil, "",
+			[]string{key + ": must not contain a line break (at byte 24)"}, []string{fakes.Key}},
+		"a URL with a newline": {home + "\n", fakes.Key, nil, "",
+			[]string{base + ": must not contain a line break (at byte 27)"}, []string{fakes.Key}},
+		"a URL with /api/v1": {home + "/api/v1", fakes.Key, nil, "", []string{base}, []string{fakes.Key}},
+		"a nil option":       {home, fakes.Key, []Option{nil}, "", []string{"option: must not be nil"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("AICONTENT_BASE_URL", tt.baseURL)
-			t.Setenv("AICONTENT_API_KEY", tt.key)
-			var sent string
-			opts := append(tt.opts, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				sent = r.Header.Get("Authorization")
-				return fakes.OK(`{"id":7}`)(r)
-			})}))
-			c, err := NewClientFromEnv(opts...)
+			t.Setenv(base, tt.baseURL)
+			t.Setenv(key, tt.key)
+			s := script(fakes.OK(`{"id":7}`))
+			c, err := NewClientFromEnv(append(tt.opts, WithHTTPClient(&http.Client{Transport: s}))...)
+			if tt.wants == nil {
+				require.NoError(t, err)
+				require.NoError(t, showSeven(t.Context(), c))
+				assert.Equal(t, "Bearer "+tt.sent, s.Sent[0].Header.Get("Authorization"))
+				return
+			}
+			assert.ErrorIs(t, err, ErrInvalid)
+			assert.Nil(t, c)
 			for _, want := range tt.wants {
 				assert.ErrorContains(t, err, want)
 			}
 			for _, lack := range tt.lacks {
 				assert.NotContains(t, err.Error(), lack)
 			}
-			if tt.wants != nil {
-				assert.ErrorIs(t, err, ErrInvalid)
-				assert.Nil(t, c)
-				return
-			}
-			require.NoError(t, err)
-			_, err = c.Images.Show(t.Context(), "7")
-			require.NoError(t, err)
-			assert.Equal(t, "Bearer "+tt.sent, sent)
 		})
 	}
-}
-
-func TestNilContextIsAnError(t *testing.T) {
-	t.Parallel()
-	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
-	c, err := NewClient(baseURL, fakes.Key)
-	require.NoError(t, err)
-	for name, call := range allTen(c) {
-		err := call(nil)
-		var invalid *ValidationError
-		if assert.ErrorAs(t, err, &invalid, name) {
-			assert.Contains(t, err.Error(), "ctx: must not be nil", name)
-		}
-	}
-	assert.Zero(t, requests.Load())
 }
 
 // Every request says what it accepts and who sends it, or a deployment responds with its login page.
@@ -362,24 +336,6 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 		return true
 	})
 	assert.Equal(t, 10, count, "the ten operations are ten requests")
-}
-
-func TestNoConnectionIsRetriedAndNotExecuted(t *testing.T) {
-	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(fakes.RespondToAll))
-	srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
-	require.NoError(t, err)
-	for name, call := range allTen(c) {
-		err := call(t.Context())
-		var lost *CallError
-		if assert.ErrorAs(t, err, &lost, name) {
-			assert.Equal(t, 3, lost.Attempts, name)
-			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
-			var op *net.OpError
-			assert.ErrorAs(t, err, &op, "the cause must be there for errors.As")
-		}
-	}
 }
 
 // snapshot is a copy of everything in an http.Client or transport that a caller can set.
@@ -437,15 +393,20 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 // The copy is made at once: what the caller does to the client afterwards does not matter.
 func TestHTTPClientIsCopiedAtOnce(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
-	hc := &http.Client{}
-	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(hc))
+	hc := &http.Client{Transport: fakes.RoundTripper(fakes.OK(fakes.StoredImage))}
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(hc))
 	require.NoError(t, err)
-	hc.Transport = fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("changed afterwards") })
-	_, err = c.Images.Show(t.Context(), "7")
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, requests.Load())
+	hc.Transport = fakes.RoundTripper(fails(errors.New("changed afterwards")))
+	assert.NoError(t, showSeven(t.Context(), c))
 }
+
+// closing is a middleware with connections of its own. It does not pass a CloseIdleConnections on.
+type closing struct {
+	http.RoundTripper
+	closed int
+}
+
+func (rt *closing) CloseIdleConnections() { rt.closed++ }
 
 func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 	t.Parallel()
@@ -458,38 +419,25 @@ func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", fakes.Key)
-	require.NoError(t, err)
-	for range 2 {
-		_, err = c.Images.Show(t.Context(), "7")
+	var middleware closing
+	wrap := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		middleware.RoundTripper = next
+		return &middleware
+	})
+	for _, opts := range [][]Option{nil, {wrap}} {
+		c, err := NewClient(srv.URL+"/tenant", fakes.Key, opts...)
 		require.NoError(t, err)
-		c.CloseIdleConnections()
-		<-closed
-		_, err = c.Images.Download(t.Context(), at(srv.URL+"/a.png"), io.Discard)
-		require.NoError(t, err)
-		c.CloseIdleConnections()
-		<-closed
+		for range 2 {
+			require.NoError(t, showSeven(t.Context(), c))
+			c.CloseIdleConnections()
+			<-closed
+			_, err = c.Images.Download(t.Context(), at(srv.URL+"/a.png"), io.Discard)
+			require.NoError(t, err)
+			c.CloseIdleConnections()
+			<-closed
+		}
 	}
-}
-
-// closingRoundTripper is a middleware that holds connections.
-type closingRoundTripper struct {
-	http.RoundTripper
-	closed int
-}
-
-func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
-
-func TestCloseIdleConnectionsReachesAMiddleware(t *testing.T) {
-	t.Parallel()
-	var holding closingRoundTripper
-	c, err := NewClient("https://content.example.com", fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		holding.RoundTripper = next
-		return &holding
-	}))
-	require.NoError(t, err)
-	c.CloseIdleConnections()
-	assert.Equal(t, 1, holding.closed)
+	assert.Equal(t, 4, middleware.closed)
 }
 
 // A lock that is missing shows here, under -race: everything that calls can share is shared.
@@ -574,102 +522,29 @@ func TestClientPrintsAsItsDeployment(t *testing.T) {
 // A program's rule about redirects is for downloads: one of an API call is not followed, and the rule is not asked.
 func TestCheckRedirectIsNotAskedOfAPICalls(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/tenant/moved?search=private", http.StatusFound)
-	})
-	c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { t.Error("it was asked"); return nil },
-	}))
+	s := script(fakes.Respond(302, ``, "Location", "/tenant/moved?search=private"))
+	asked := func(*http.Request, []*http.Request) error { t.Error("it was asked"); return nil }
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key,
+		WithHTTPClient(&http.Client{Transport: s, CheckRedirect: asked}))
 	require.NoError(t, err)
-	defer c.CloseIdleConnections()
-	_, err = c.Images.Show(t.Context(), "7")
-	host := strings.TrimSuffix(baseURL, "/tenant")
-	assert.EqualError(t, err, "images.show: 302: the service redirects to "+host+"/tenant/moved: is the base URL "+baseURL+" right?")
+	err = showSeven(t.Context(), c)
+	assert.EqualError(t, err, "images.show: 302: the service redirects to https://content.example.com/tenant/moved: "+
+		"is the base URL https://content.example.com/tenant right?")
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-	assert.EqualValues(t, 1, requests.Load())
-}
-
-// A redirect to nowhere is a response, and judged as any redirect that is not followed.
-func TestRedirectWithoutAURLIsJudgedAsARedirect(t *testing.T) {
-	t.Parallel()
-	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "https://[::1/%zz?search=private")
-		w.WriteHeader(http.StatusFound)
-	})
-	c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick))
-	require.NoError(t, err)
-	defer c.CloseIdleConnections()
-	for op, outcome := range map[string]Outcome{"images.list": OutcomeNotExecuted, "images.show": OutcomeNotExecuted, "images.store": OutcomeUnknown, "images.delete": OutcomeUnknown} {
-		requests.Store(0)
-		err := allTen(c)[op](t.Context())
-		var api *APIError
-		require.ErrorAs(t, err, &api, op)
-		assert.Equal(t, 302, api.StatusCode)
-		assert.Equal(t, outcome, OutcomeOf(err), op)
-		assert.EqualValues(t, 1, requests.Load(), op)
-		assert.NotContains(t, err.Error(), "private")
-	}
+	assert.Len(t, s.Sent, 1)
 }
 
 // A variable that was never set must not end the program, whatever interface hides it.
 func TestNilTransportsAndClientsDoNotPanic(t *testing.T) {
 	t.Parallel()
-	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	var transport *http.Transport
-	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{Transport: transport}))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	assert.NoError(t, err)
+	c := deployment(t, fakes.RespondToAll, WithHTTPClient(&http.Client{Transport: transport}))
+	assert.NoError(t, showSeven(t.Context(), c))
 	c.CloseIdleConnections()
 	c = nil
 	c.CloseIdleConnections()
 	new(Client).CloseIdleConnections()
-}
-
-// A prefix with escapes of its own must reach the service as it was given.
-func TestPathOfTheBaseURLIsSentAsGiven(t *testing.T) {
-	t.Parallel()
-	for base, expected := range map[string]string{
-		"":              "/api/v1/images/a%3Fb",
-		"/":             "/api/v1/images/a%3Fb",
-		"/tenant//":     "/tenant/api/v1/images/a%3Fb",
-		"/a%2Fb/c%20d/": "/a%2Fb/c%20d/api/v1/images/a%3Fb",
-		"/ü":            "/%C3%BC/api/v1/images/a%3Fb",
-	} {
-		var uri string
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			uri = r.RequestURI
-			w.WriteHeader(404)
-		}))
-		c, err := NewClient(srv.URL+base, "test-key")
-		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "a?b")
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		assert.Equal(t, expected, uri)
-		assert.Equal(t, expected, api.Path)
-		assert.Equal(t, "GET", api.Method)
-		srv.Close()
-	}
-}
-
-// net/http would ask for the xn-- form, and a proxy's log would have another name than the program.
-func TestBaseURLMustHaveAnASCIIHost(t *testing.T) {
-	t.Parallel()
-	_, err := NewClient("https://bücher.example.com/ai", fakes.Key)
-	require.ErrorIs(t, err, ErrInvalid)
-	assert.ErrorContains(t, err, "must have a host in ASCII: write an international name in its xn-- form")
-	_, err = NewClient("https://xn--bcher-kva.example.com/bücher", fakes.Key)
-	assert.NoError(t, err, "a path may be in any script")
-}
-
-func TestBaseURLReturnsTheURLWithoutATrailingSlash(t *testing.T) {
-	t.Parallel()
-	c, err := NewClient("https://content.example.com/ai/", fakes.Key)
-	require.NoError(t, err)
-	assert.Equal(t, "https://content.example.com/ai", c.BaseURL())
-	assert.Empty(t, (*Client)(nil).BaseURL())
-	assert.Empty(t, (&Client{}).BaseURL())
+	_ = new(Client).String()
 }
 
 // A program that has used many connections must not keep the last call of each: neither its response nor its request.
@@ -712,57 +587,13 @@ func TestIdleConnectionsKeepNoCall(t *testing.T) {
 	}
 }
 
-// deployment is a client of a service that has one response to everything.
-func deployment(t testing.TB, handler http.HandlerFunc, opts ...Option) *Client {
-	t.Helper()
-	srv := httptest.NewServer(handler)
-	t.Cleanup(srv.Close)
-	c, err := NewClient(srv.URL+"/tenant", "a-key-for-tests", append([]Option{WithRetryPolicy(oneAttempt)}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(c.CloseIdleConnections)
-	return c
-}
-
-// piped is a client whose connections end in serve, within the bubble of a test.
-func piped(t *testing.T, serve func(nc net.Conn), opts ...Option) *Client {
-	t.Helper()
-	transport := WithHTTPClient(&http.Client{Transport: fakes.Piped(t, serve)})
-	c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, append([]Option{transport, WithRetryPolicy(oneAttempt)}, opts...)...)
-	require.NoError(t, err)
-	return c
-}
-
-// respondingBody responds with a status and a body.
-func respondingBody(status int, body []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = w.Write(body)
-	}
-}
-
-// respondingBytes puts a response on the wire as it stands, and closes the connection.
-func respondingBytes(raw []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		_, _ = conn.Write(raw)
-	}
-}
-
 // The connection of a response that was read must be used again, whatever the response.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
-	var mu sync.Mutex
-	connections := map[string]bool{}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		connections[r.RemoteAddr] = true
-		mu.Unlock()
+	var connections sync.Map
+	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+		connections.Store(r.RemoteAddr, true)
 		switch requests.Add(1) % 4 {
 		case 0:
 			w.WriteHeader(404)
@@ -774,31 +605,13 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		default:
 			_, _ = io.WriteString(w, fakes.StoredImage)
 		}
-	}))
-	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
-	require.NoError(t, err)
-	defer c.CloseIdleConnections()
+	})
 	for range 40 {
-		_, _ = c.Images.Show(t.Context(), "7")
+		_ = showSeven(t.Context(), c)
 	}
+	count := 0
+	connections.Range(func(any, any) bool { count++; return true })
 	// On a busy machine net/http drops a connection whose writing goroutine is 50 ms late. Each kind of response comes ten
 	// times.
-	assert.Less(t, len(connections), 10)
-}
-
-// A base URL that ends in /api may be right: a deployment may live there.
-func TestBaseURLThatEndsInAPIIsTakenAsGiven(t *testing.T) {
-	t.Parallel()
-	var uri string
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		uri = r.RequestURI
-		fakes.RespondToAll(w, r)
-	}))
-	defer srv.Close()
-	c, err := NewClient(srv.URL+"/api", fakes.Key)
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	require.NoError(t, err)
-	assert.Equal(t, "/api/api/v1/images/7", uri)
+	assert.Less(t, count, 10)
 }

@@ -96,52 +96,43 @@ func TestFilters(t *testing.T) {
 	})
 }
 
+// value is a value of a parameter of lists.
+type value interface {
+	comparable
+	Valid() bool
+}
+
+func checkValues[T value](t *testing.T, values map[T]T, refused ...T) {
+	t.Helper()
+	for want, constant := range values {
+		assert.Equal(t, want, constant)
+		assert.True(t, constant.Valid(), "%v", constant)
+	}
+	var unset T
+	for _, bad := range append(refused, unset) {
+		assert.False(t, bad.Valid(), "%v", bad)
+	}
+}
+
 func TestListValues(t *testing.T) {
 	t.Parallel()
-	for value, constant := range map[string]aicontent.ImageSearchBy{"name": aicontent.ImageSearchByName} {
-		assert.Equal(t, value, string(constant))
-		assert.True(t, constant.Valid())
-	}
-	assert.False(t, aicontent.ImageSearchBy("result").Valid(), "only transcriptions are searched by result")
-
-	for value, constant := range map[string]aicontent.TranscriptionSearchBy{
+	// Only transcriptions are searched by result.
+	checkValues(t, map[aicontent.ImageSearchBy]aicontent.ImageSearchBy{"name": aicontent.ImageSearchByName}, "result")
+	checkValues(t, map[aicontent.TranscriptionSearchBy]aicontent.TranscriptionSearchBy{
 		"name": aicontent.TranscriptionSearchByName, "result": aicontent.TranscriptionSearchByResult,
-	} {
-		assert.Equal(t, value, string(constant))
-		assert.True(t, constant.Valid())
-	}
-	assert.False(t, aicontent.TranscriptionSearchBy("description").Valid())
-
-	for value, constant := range map[string]aicontent.SortBy{"id": aicontent.SortByID, "name": aicontent.SortByName} {
-		assert.Equal(t, value, string(constant))
-		assert.True(t, constant.Valid())
-	}
+	}, "description")
+	checkValues(t, map[aicontent.SortBy]aicontent.SortBy{
+		"id": aicontent.SortByID, "name": aicontent.SortByName,
+	}, "created_at")
+	checkValues(t, map[aicontent.Sort]aicontent.Sort{"desc": aicontent.SortDesc, "asc": aicontent.SortAsc}, "DESC")
+	// The service would replace another size by its default in silence.
+	checkValues(t, map[aicontent.PerPage]aicontent.PerPage{
+		10: aicontent.PerPage10, 25: aicontent.PerPage25, 50: aicontent.PerPage50, 100: aicontent.PerPage100,
+	}, -10, 0, 1, 7, 20, 99, 101, 1000)
 	assert.Equal(t, "Date created", aicontent.SortByID.Label(), "the document says that id is the date of creation")
 	assert.Equal(t, "Name", aicontent.SortByName.Label())
-	assert.False(t, aicontent.SortBy("created_at").Valid())
-
-	for value, constant := range map[string]aicontent.Sort{"desc": aicontent.SortDesc, "asc": aicontent.SortAsc} {
-		assert.Equal(t, value, string(constant))
-		assert.True(t, constant.Valid())
-	}
 	assert.Equal(t, "Descending", aicontent.SortDesc.Label())
 	assert.Equal(t, "Ascending", aicontent.SortAsc.Label())
-	assert.False(t, aicontent.Sort("DESC").Valid())
-
-	for value, constant := range map[int]aicontent.PerPage{
-		10: aicontent.PerPage10, 25: aicontent.PerPage25, 50: aicontent.PerPage50, 100: aicontent.PerPage100,
-	} {
-		assert.Equal(t, value, int(constant))
-		assert.True(t, constant.Valid())
-	}
-	for _, size := range []aicontent.PerPage{-10, 0, 1, 7, 20, 99, 101, 1000} {
-		assert.False(t, size.Valid(), "the service would replace %d by its default in silence", size)
-	}
-	for _, unset := range []bool{
-		aicontent.ImageSearchBy("").Valid(), aicontent.TranscriptionSearchBy("").Valid(), aicontent.SortBy("").Valid(), aicontent.Sort("").Valid(),
-	} {
-		assert.False(t, unset)
-	}
 }
 
 // A caller who sorts or cuts a listing must not change what is valid for everybody else.
@@ -156,51 +147,53 @@ func TestListingsAreCopies(t *testing.T) {
 
 // countries are the officially assigned codes of ISO 3166-1, written down by the countries' names.
 var countries = map[string]string{
-	"Afghanistan": "AF", "Åland Islands": "AX", "Albania": "AL", "Algeria": "DZ", "American Samoa": "AS", "Andorra": "AD", "Angola": "AO",
-	"Anguilla": "AI", "Antarctica": "AQ", "Antigua and Barbuda": "AG", "Argentina": "AR", "Armenia": "AM", "Aruba": "AW",
-	"Australia": "AU", "Austria": "AT", "Azerbaijan": "AZ",
-	"Bahamas": "BS", "Bahrain": "BH", "Bangladesh": "BD", "Barbados": "BB", "Belarus": "BY", "Belgium": "BE", "Belize": "BZ", "Benin": "BJ",
-	"Bermuda": "BM", "Bhutan": "BT", "Bolivia": "BO", "Bonaire, Sint Eustatius and Saba": "BQ", "Bosnia and Herzegovina": "BA",
-	"Botswana": "BW", "Bouvet Island": "BV", "Brazil": "BR", "British Indian Ocean Territory": "IO", "Brunei": "BN", "Bulgaria": "BG",
-	"Burkina Faso": "BF", "Burundi": "BI",
-	"Cabo Verde": "CV", "Cambodia": "KH", "Cameroon": "CM", "Canada": "CA", "Cayman Islands": "KY", "Central African Republic": "CF",
-	"Chad": "TD", "Chile": "CL", "China": "CN", "Christmas Island": "CX", "Cocos Islands": "CC", "Colombia": "CO", "Comoros": "KM",
-	"Congo": "CG", "Congo, Democratic Republic": "CD", "Cook Islands": "CK", "Costa Rica": "CR", "Côte d'Ivoire": "CI", "Croatia": "HR",
-	"Cuba": "CU", "Curaçao": "CW", "Cyprus": "CY", "Czechia": "CZ",
-	"Denmark": "DK", "Djibouti": "DJ", "Dominica": "DM", "Dominican Republic": "DO",
-	"Ecuador": "EC", "Egypt": "EG", "El Salvador": "SV", "Equatorial Guinea": "GQ", "Eritrea": "ER", "Estonia": "EE", "Eswatini": "SZ",
-	"Ethiopia":         "ET",
-	"Falkland Islands": "FK", "Faroe Islands": "FO", "Fiji": "FJ", "Finland": "FI", "France": "FR", "French Guiana": "GF",
-	"French Polynesia": "PF", "French Southern Territories": "TF",
-	"Gabon": "GA", "Gambia": "GM", "Georgia": "GE", "Germany": "DE", "Ghana": "GH", "Gibraltar": "GI", "Greece": "GR", "Greenland": "GL",
-	"Grenada": "GD", "Guadeloupe": "GP", "Guam": "GU", "Guatemala": "GT", "Guernsey": "GG", "Guinea": "GN", "Guinea-Bissau": "GW", "Guyana": "GY",
-	"Haiti": "HT", "Heard and McDonald Islands": "HM", "Holy See": "VA", "Honduras": "HN", "Hong Kong": "HK", "Hungary": "HU",
-	"Iceland": "IS", "India": "IN", "Indonesia": "ID", "Iran": "IR", "Iraq": "IQ", "Ireland": "IE", "Isle of Man": "IM", "Israel": "IL", "Italy": "IT",
-	"Jamaica": "JM", "Japan": "JP", "Jersey": "JE", "Jordan": "JO",
-	"Kazakhstan": "KZ", "Kenya": "KE", "Kiribati": "KI", "Korea, North": "KP", "Korea, South": "KR", "Kuwait": "KW", "Kyrgyzstan": "KG",
-	"Laos": "LA", "Latvia": "LV", "Lebanon": "LB", "Lesotho": "LS", "Liberia": "LR", "Libya": "LY", "Liechtenstein": "LI", "Lithuania": "LT",
-	"Luxembourg": "LU",
-	"Macao":      "MO", "Madagascar": "MG", "Malawi": "MW", "Malaysia": "MY", "Maldives": "MV", "Mali": "ML", "Malta": "MT", "Marshall Islands": "MH",
-	"Martinique": "MQ", "Mauritania": "MR", "Mauritius": "MU", "Mayotte": "YT", "Mexico": "MX", "Micronesia": "FM", "Moldova": "MD", "Monaco": "MC",
-	"Mongolia": "MN", "Montenegro": "ME", "Montserrat": "MS", "Morocco": "MA", "Mozambique": "MZ", "Myanmar": "MM",
-	"Namibia": "NA", "Nauru": "NR", "Nepal": "NP", "Netherlands": "NL", "New Caledonia": "NC", "New Zealand": "NZ", "Nicaragua": "NI",
-	"Niger": "NE", "Nigeria": "NG", "Niue": "NU", "Norfolk Island": "NF", "North Macedonia": "MK", "Northern Mariana Islands": "MP", "Norway": "NO",
-	"Oman":     "OM",
-	"Pakistan": "PK", "Palau": "PW", "Palestine": "PS", "Panama": "PA", "Papua New Guinea": "PG", "Paraguay": "PY", "Peru": "PE",
-	"Philippines": "PH", "Pitcairn": "PN", "Poland": "PL", "Portugal": "PT", "Puerto Rico": "PR",
-	"Qatar":   "QA",
-	"Réunion": "RE", "Romania": "RO", "Russia": "RU", "Rwanda": "RW",
-	"Saint Barthélemy": "BL", "Saint Helena": "SH", "Saint Kitts and Nevis": "KN", "Saint Lucia": "LC", "Saint Martin": "MF",
-	"Saint Pierre and Miquelon": "PM", "Saint Vincent": "VC", "Samoa": "WS", "San Marino": "SM", "Sao Tome and Principe": "ST", "Saudi Arabia": "SA",
-	"Senegal": "SN", "Serbia": "RS", "Seychelles": "SC", "Sierra Leone": "SL", "Singapore": "SG", "Sint Maarten": "SX", "Slovakia": "SK",
-	"Slovenia": "SI", "Solomon Islands": "SB", "Somalia": "SO", "South Africa": "ZA", "South Georgia": "GS", "South Sudan": "SS", "Spain": "ES",
-	"Sri Lanka": "LK", "Sudan": "SD", "Suriname": "SR", "Svalbard and Jan Mayen": "SJ", "Sweden": "SE", "Switzerland": "CH", "Syria": "SY",
-	"Taiwan": "TW", "Tajikistan": "TJ", "Tanzania": "TZ", "Thailand": "TH", "Timor-Leste": "TL", "Togo": "TG", "Tokelau": "TK", "Tonga": "TO",
-	"Trinidad and Tobago": "TT", "Tunisia": "TN", "Türkiye": "TR", "Turkmenistan": "TM", "Turks and Caicos Islands": "TC", "Tuvalu": "TV",
-	"Uganda": "UG", "Ukraine": "UA", "United Arab Emirates": "AE", "United Kingdom": "GB", "United States": "US",
-	"United States Minor Outlying Islands": "UM", "Uruguay": "UY", "Uzbekistan": "UZ",
-	"Vanuatu": "VU", "Venezuela": "VE", "Viet Nam": "VN", "Virgin Islands, British": "VG", "Virgin Islands, U.S.": "VI",
-	"Wallis and Futuna": "WF", "Western Sahara": "EH", "Yemen": "YE", "Zambia": "ZM", "Zimbabwe": "ZW",
+	"Afghanistan": "AF", "Åland Islands": "AX", "Albania": "AL", "Algeria": "DZ", "American Samoa": "AS",
+	"Andorra": "AD", "Angola": "AO", "Anguilla": "AI", "Antarctica": "AQ", "Antigua and Barbuda": "AG",
+	"Argentina": "AR", "Armenia": "AM", "Aruba": "AW", "Australia": "AU", "Austria": "AT", "Azerbaijan": "AZ",
+	"Bahamas": "BS", "Bahrain": "BH", "Bangladesh": "BD", "Barbados": "BB", "Belarus": "BY", "Belgium": "BE",
+	"Belize": "BZ", "Benin": "BJ", "Bermuda": "BM", "Bhutan": "BT", "Bolivia": "BO",
+	"Bonaire, Sint Eustatius and Saba": "BQ", "Bosnia and Herzegovina": "BA", "Botswana": "BW", "Bouvet Island": "BV",
+	"Brazil": "BR", "British Indian Ocean Territory": "IO", "Brunei": "BN", "Bulgaria": "BG", "Burkina Faso": "BF",
+	"Burundi": "BI", "Cabo Verde": "CV", "Cambodia": "KH", "Cameroon": "CM", "Canada": "CA", "Cayman Islands": "KY",
+	"Central African Republic": "CF", "Chad": "TD", "Chile": "CL", "China": "CN", "Christmas Island": "CX",
+	"Cocos Islands": "CC", "Colombia": "CO", "Comoros": "KM", "Congo": "CG", "Congo, Democratic Republic": "CD",
+	"Cook Islands": "CK", "Costa Rica": "CR", "Côte d'Ivoire": "CI", "Croatia": "HR", "Cuba": "CU", "Curaçao": "CW",
+	"Cyprus": "CY", "Czechia": "CZ", "Denmark": "DK", "Djibouti": "DJ", "Dominica": "DM", "Dominican Republic": "DO",
+	"Ecuador": "EC", "Egypt": "EG", "El Salvador": "SV", "Equatorial Guinea": "GQ", "Eritrea": "ER", "Estonia": "EE",
+	"Eswatini": "SZ", "Ethiopia": "ET", "Falkland Islands": "FK", "Faroe Islands": "FO", "Fiji": "FJ",
+	"Finland": "FI", "France": "FR", "French Guiana": "GF", "French Polynesia": "PF",
+	"French Southern Territories": "TF", "Gabon": "GA", "Gambia": "GM", "Georgia": "GE", "Germany": "DE",
+	"Ghana": "GH", "Gibraltar": "GI", "Greece": "GR", "Greenland": "GL", "Grenada": "GD", "Guadeloupe": "GP",
+	"Guam": "GU", "Guatemala": "GT", "Guernsey": "GG", "Guinea": "GN", "Guinea-Bissau": "GW", "Guyana": "GY",
+	"Haiti": "HT", "Heard and McDonald Islands": "HM", "Holy See": "VA", "Honduras": "HN", "Hong Kong": "HK",
+	"Hungary": "HU", "Iceland": "IS", "India": "IN", "Indonesia": "ID", "Iran": "IR", "Iraq": "IQ", "Ireland": "IE",
+	"Isle of Man": "IM", "Israel": "IL", "Italy": "IT", "Jamaica": "JM", "Japan": "JP", "Jersey": "JE",
+	"Jordan": "JO", "Kazakhstan": "KZ", "Kenya": "KE", "Kiribati": "KI", "Korea, North": "KP", "Korea, South": "KR",
+	"Kuwait": "KW", "Kyrgyzstan": "KG", "Laos": "LA", "Latvia": "LV", "Lebanon": "LB", "Lesotho": "LS",
+	"Liberia": "LR", "Libya": "LY", "Liechtenstein": "LI", "Lithuania": "LT", "Luxembourg": "LU", "Macao": "MO",
+	"Madagascar": "MG", "Malawi": "MW", "Malaysia": "MY", "Maldives": "MV", "Mali": "ML", "Malta": "MT",
+	"Marshall Islands": "MH", "Martinique": "MQ", "Mauritania": "MR", "Mauritius": "MU", "Mayotte": "YT",
+	"Mexico": "MX", "Micronesia": "FM", "Moldova": "MD", "Monaco": "MC", "Mongolia": "MN", "Montenegro": "ME",
+	"Montserrat": "MS", "Morocco": "MA", "Mozambique": "MZ", "Myanmar": "MM", "Namibia": "NA", "Nauru": "NR",
+	"Nepal": "NP", "Netherlands": "NL", "New Caledonia": "NC", "New Zealand": "NZ", "Nicaragua": "NI", "Niger": "NE",
+	"Nigeria": "NG", "Niue": "NU", "Norfolk Island": "NF", "North Macedonia": "MK", "Northern Mariana Islands": "MP",
+	"Norway": "NO", "Oman": "OM", "Pakistan": "PK", "Palau": "PW", "Palestine": "PS", "Panama": "PA",
+	"Papua New Guinea": "PG", "Paraguay": "PY", "Peru": "PE", "Philippines": "PH", "Pitcairn": "PN", "Poland": "PL",
+	"Portugal": "PT", "Puerto Rico": "PR", "Qatar": "QA", "Réunion": "RE", "Romania": "RO", "Russia": "RU",
+	"Rwanda": "RW", "Saint Barthélemy": "BL", "Saint Helena": "SH", "Saint Kitts and Nevis": "KN",
+	"Saint Lucia": "LC", "Saint Martin": "MF", "Saint Pierre and Miquelon": "PM", "Saint Vincent": "VC",
+	"Samoa": "WS", "San Marino": "SM", "Sao Tome and Principe": "ST", "Saudi Arabia": "SA", "Senegal": "SN",
+	"Serbia": "RS", "Seychelles": "SC", "Sierra Leone": "SL", "Singapore": "SG", "Sint Maarten": "SX",
+	"Slovakia": "SK", "Slovenia": "SI", "Solomon Islands": "SB", "Somalia": "SO", "South Africa": "ZA",
+	"South Georgia": "GS", "South Sudan": "SS", "Spain": "ES", "Sri Lanka": "LK", "Sudan": "SD", "Suriname": "SR",
+	"Svalbard and Jan Mayen": "SJ", "Sweden": "SE", "Switzerland": "CH", "Syria": "SY", "Taiwan": "TW",
+	"Tajikistan": "TJ", "Tanzania": "TZ", "Thailand": "TH", "Timor-Leste": "TL", "Togo": "TG", "Tokelau": "TK",
+	"Tonga": "TO", "Trinidad and Tobago": "TT", "Tunisia": "TN", "Türkiye": "TR", "Turkmenistan": "TM",
+	"Turks and Caicos Islands": "TC", "Tuvalu": "TV", "Uganda": "UG", "Ukraine": "UA", "United Arab Emirates": "AE",
+	"United Kingdom": "GB", "United States": "US", "United States Minor Outlying Islands": "UM", "Uruguay": "UY",
+	"Uzbekistan": "UZ", "Vanuatu": "VU", "Venezuela": "VE", "Viet Nam": "VN", "Virgin Islands, British": "VG",
+	"Virgin Islands, U.S.": "VI", "Wallis and Futuna": "WF", "Western Sahara": "EH", "Yemen": "YE", "Zambia": "ZM",
+	"Zimbabwe": "ZW",
 }
 
 func TestCountryCodes(t *testing.T) {
@@ -220,7 +213,9 @@ func TestCountryCodes(t *testing.T) {
 			assert.False(t, aicontent.CountryCode(strings.ToLower(code)).Valid(), "the standard has upper case only")
 		}
 	}
-	for _, code := range []aicontent.CountryCode{"", " ", "U", "USA", "Us", "US ", " U", "D ", "E A", "AD AE", "D\n", "ÄÖ", "en", "en-US", "en_US", "UK", "XX", "EU"} {
+	for _, code := range []aicontent.CountryCode{
+		"", " ", "U", "USA", "Us", "US ", " U", "D ", "E A", "AD AE", "D\n", "US\n", "ÄÖ", "en-US", "pt_br", "english",
+	} {
 		assert.False(t, code.Valid(), "%q", code)
 	}
 }

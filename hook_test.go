@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,17 +55,16 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &observer{}
 		busy := fakes.Respond(429, `{"message":"busy"}`, "Retry-After", "7", "X-Request-Id", "req-1")
-		s := &fakes.Script{Responses: fakes.Responses{busy, fakes.OK(fakes.StoredImage)}}
 		start := time.Now()
 		var paused time.Duration
-		limiter := fakes.Limiter(func(context.Context) error {
+		limiter := limited(func(int) error {
 			if len(o.results) == 1 {
 				paused = time.Since(start)
 			}
 			return nil
 		})
-		_, err := over(t, s, WithAttemptHook(o.hook), WithRateLimiter(limiter)).Images.Store(t.Context(), aStore)
-		require.NoError(t, err)
+		c := over(t, script(busy, fakes.OK(fakes.StoredImage)), WithAttemptHook(o.hook), limiter)
+		require.NoError(t, allTen(c)["images.store"](t.Context()))
 		assert.Equal(t, 7*time.Second, paused, "the first result is told before the pause")
 		assert.Equal(t, []Attempt{
 			{ImagesStore, "POST", "/tenant/api/v1/images", 1}, {ImagesStore, "POST", "/tenant/api/v1/images", 2},
@@ -75,18 +75,19 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 		assert.ErrorContains(t, first.Err, "images.store: 429: busy")
 		first.Err = nil
 		assert.Equal(t, AttemptResult{
-			StatusCode: 429, RequestID: "req-1", Outcome: OutcomeNotExecuted, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
+			StatusCode: 429, RequestID: "req-1", Outcome: OutcomeNotExecuted, WillRetry: true, Pause: 7 * time.Second,
+			Budget: 100, // a wait that the service asked for costs nothing
 		}, first)
 		assert.Equal(t, AttemptResult{StatusCode: 200, Outcome: OutcomeExecuted, Budget: 100}, o.results[1])
 	})
 }
 
-// What a hook refuses has cost nothing, and the error says so.
+// What a hook refuses has cost nothing, and the error says so. Later it must not hide the service's response.
 func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 	t.Parallel()
 	tooMany := errors.New("100 images today")
 	o := &observer{refuse: func(Attempt) error { return tooMany }}
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
+	s := script(fakes.OK(fakes.StoredImage))
 	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Store(t.Context(), aStore)
 	var transport *CallError
 	require.ErrorAs(t, err, &transport)
@@ -102,12 +103,13 @@ func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 		}
 		return nil
 	}}
-	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
+	s = script(fakes.Respond(502, `{"message":"upstream is away"}`))
 	c := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick))
-	_, err = c.Images.Show(t.Context(), "7")
+	err = showSeven(t.Context(), c)
 	var refused *APIError
 	require.ErrorAs(t, err, &refused)
 	require.ErrorIs(t, err, tooMany)
+	assert.EqualError(t, err, "images.show: 502: upstream is away (not retried: 100 images today)")
 	assert.Equal(t, 1, refused.Attempts)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	assert.Len(t, s.Asked, 1)
@@ -118,27 +120,25 @@ func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	t.Parallel()
 	o := &observer{}
-	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "BMpicture") })
-	c, err := NewClient("https://content.example.com", fakes.Key, WithAttemptHook(o.hook))
-	require.NoError(t, err)
-	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png?secret=1"), io.Discard)
+	_, err := over(t, fakes.RoundTripper(fakes.OK("BMpicture")), WithAttemptHook(o.hook)).
+		Images.Download(t.Context(), at("https://cdn.example.com/a.png?secret=1"), io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, []Attempt{{ImagesDownload, "GET", "/a.png", 1}}, o.attempts)
 
 	o = &observer{}
-	asked := 0
-	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)}}
-	_, err = over(t, s, source, WithAttemptHook(o.hook)).Images.Store(t.Context(), aStore)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"images.store 1", "images.store 1: not executed", "images.store 2", "images.store 2: executed"}, o.events)
+	c := over(t, script(fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)), rotating(), WithAttemptHook(o.hook))
+	require.NoError(t, allTen(c)["images.store"](t.Context()))
+	assert.Equal(t, []string{
+		"images.store 1", "images.store 1: not executed", "images.store 2", "images.store 2: executed",
+	}, o.events)
 	assert.True(t, o.results[0].WillRetry)
 	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
 
 	o = &observer{}
-	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Respond: numbered(10)}, WithAttemptHook(o.hook)))
+	b := pages(t, endless(1000, "page"), WithAttemptHook(o.hook))
+	images, err := Collect(b.Images.All(t.Context(), ImageListParams{}))
 	require.NoError(t, err)
-	assert.Equal(t, tenPages, ids)
+	assert.Len(t, images, 1000)
 	assert.Len(t, o.attempts, 10)
 	assert.Len(t, o.results, 10)
 }
@@ -147,54 +147,67 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 func TestAttemptHooksNest(t *testing.T) {
 	t.Parallel()
 	var events []string
-	hook := func(name string, err error) Option {
+	hook := func(name string) Option {
 		return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
 			events = append(events, name)
-			if err != nil {
-				return nil, err
-			}
-			return func(r AttemptResult) { events = append(events, fmt.Sprintf("%s: %v %v", name, r.Outcome, r.Err)) }, nil
+			return func(r AttemptResult) {
+				events = append(events, fmt.Sprintf("%s: %d %v %v", name, r.StatusCode, r.Outcome, r.Err))
+				if name == "panicking" {
+					panic("boom")
+				}
+			}, nil
 		})
 	}
-	silent := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, nil })
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
-	_, err := over(t, s, hook("a", nil), silent, hook("b", nil)).Images.Show(t.Context(), "7")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b", "b: executed <nil>", "a: executed <nil>"}, events)
-
-	events = nil
-	_, err = over(t, s, hook("a", nil), hook("b", errors.New("no")), hook("c", nil)).Images.Show(t.Context(), "7")
-	require.Error(t, err)
-	assert.Equal(t, []string{"a", "b", "a: not executed no"}, events)
-
-	events = nil
-	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("boom") }), hook("a", nil))
-	assert.PanicsWithValue(t, "boom", func() { _, _ = c.Images.Show(t.Context(), "7") })
-	assert.Equal(t, []string{"a", "a: unknown the attempt ended in a panic"}, events)
-
-	events = nil
+	silent := refusing(nil)
 	blows := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { panic("boom") })
-	c = over(t, s, hook("a", nil), blows, hook("b", nil))
-	assert.PanicsWithValue(t, "boom", func() { _, _ = c.Images.Show(t.Context(), "7") })
-	assert.Equal(t, []string{"a", "a: unknown the attempt ended in a panic"}, events, "a later hook panics")
-
-	_, err = NewClient("https://content.example.com", fakes.Key, WithAttemptHook(nil))
-	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
+	panics := func(*http.Request) (*http.Response, error) { panic("boom") }
+	const panicked = "0 unknown the attempt ended in a panic"
+	for name, row := range map[string]struct {
+		rt     fakes.RoundTripper
+		opts   []Option
+		want   []string
+		fails  bool
+		panics bool
+	}{
+		"a success": {fakes.OK(fakes.StoredImage), []Option{hook("a"), silent, hook("b")},
+			[]string{"a", "b", "b: 200 executed <nil>", "a: 200 executed <nil>"}, false, false},
+		"a refusal": {fakes.OK(fakes.StoredImage), []Option{hook("a"), refusing(errUserLeft), hook("c")},
+			[]string{"a", "a: 0 not executed the user left"}, true, false},
+		"a transport panics": {panics, []Option{hook("a"), hook("b")},
+			[]string{"a", "b", "b: " + panicked, "a: " + panicked}, true, true},
+		"a later hook panics": {fakes.OK(fakes.StoredImage), []Option{hook("a"), blows, hook("b")},
+			[]string{"a", "a: " + panicked}, true, true},
+		"a hook panics when it is told": {fakes.OK(fakes.StoredImage), []Option{hook("a"), hook("panicking")},
+			[]string{"a", "panicking", "panicking: 200 executed <nil>", "a: 200 executed <nil>"}, true, true},
+		"a hook panics when it is told of a panic": {panics, []Option{hook("a"), hook("panicking")},
+			[]string{"a", "panicking", "panicking: " + panicked, "a: " + panicked}, true, true},
+	} {
+		events = nil
+		func() {
+			defer func() { assert.Equal(t, row.panics, recover() != nil, name) }()
+			err := showSeven(t.Context(), over(t, row.rt, row.opts...))
+			assert.Equal(t, row.fails, err != nil, name)
+		}()
+		assert.Equal(t, row.want, events, name)
+	}
 }
 
 // A metric of retries, or an alert, must not wait for an attempt that never comes.
 func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 	t.Parallel()
 	var asked int
-	same := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fakes.Key, nil })
-	other := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
-	sealed := WithAPIKeySource(func(context.Context) (string, error) {
-		if asked++; asked > 1 {
+	source := func(key func(n int) (string, error)) []Option {
+		return []Option{keys(func(n int) (string, error) { asked = n; return key(n) })}
+	}
+	same := source(func(int) (string, error) { return fakes.Key, nil })
+	other := source(func(n int) (string, error) { return fmt.Sprint("key-number-", n), nil })
+	sealed := source(func(n int) (string, error) {
+		if n > 1 {
 			return "", errors.New("sealed")
 		}
 		return fakes.Key, nil
 	})
-	busy := fakes.Respond(429, ``, "Retry-After", "59")
+	refused, busy := fakes.Respond(401, ``), fakes.Respond(429, ``, "Retry-After", "59")
 	for name, row := range map[string]struct {
 		first  func(*http.Request) (*http.Response, error)
 		opts   []Option
@@ -202,21 +215,20 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 		again  bool
 		keys   int // that the source was asked for; 0 if there is none
 	}{
-		"the same key":          {fakes.Respond(401, ``), []Option{same}, time.Hour, false, 2},
-		"another key":           {fakes.Respond(401, ``), []Option{other}, time.Hour, true, 2},
-		"no key":                {fakes.Respond(401, ``), []Option{sealed}, time.Hour, false, 2},
-		"no key source":         {fakes.Respond(401, ``), nil, time.Hour, false, 0},
+		"the same key":          {refused, same, time.Hour, false, 2},
+		"another key":           {refused, other, time.Hour, true, 2},
+		"no key":                {refused, sealed, time.Hour, false, 2},
+		"no key source":         {refused, nil, time.Hour, false, 0},
 		"time enough":           {busy, nil, time.Hour, true, 0},
 		"the context ends soon": {busy, nil, 10 * time.Second, false, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			asked = 0
 			o := &observer{}
-			s := &fakes.Script{Responses: fakes.Responses{row.first, fakes.OK(fakes.StoredImage)}}
 			ctx, cancel := context.WithTimeout(t.Context(), row.within)
 			defer cancel()
-			c := over(t, s, append(row.opts, WithAttemptHook(o.hook))...)
-			_, err := c.Images.Show(ctx, "7")
+			s := script(row.first, fakes.OK(fakes.StoredImage))
+			err := showSeven(ctx, over(t, s, append(row.opts, WithAttemptHook(o.hook))...))
 			assert.Equal(t, row.again, err == nil, name)
 			assert.Equal(t, row.again, o.results[0].WillRetry, name)
 			assert.Len(t, o.attempts, map[bool]int{true: 2, false: 1}[row.again], name)
@@ -227,81 +239,51 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 	}
 }
 
-// A hook that keeps count of what is under way must be told, whatever another hook does when it is told.
-func TestEveryDoneIsCalledWhereOnePanics(t *testing.T) {
-	t.Parallel()
-	var told []string
-	hook := func(name string, panics bool) Option {
-		return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
-			return func(r AttemptResult) {
-				told = append(told, fmt.Sprint(name, " ", r.StatusCode, " ", r.Err))
-				if panics {
-					panic(name)
-				}
-			}, nil
-		})
-	}
-	for want, rt := range map[string]fakes.RoundTripper{
-		" 200 <nil>": fakes.OK(fakes.StoredImage),
-		" 0 the attempt ended in a panic": func(*http.Request) (*http.Response, error) {
-			panic("transport")
-		},
-	} {
-		told = nil
-		c := over(t, rt, hook("first", false), hook("second", true))
-		assert.Panics(t, func() { _, _ = c.Images.Show(t.Context(), "7") })
-		assert.Equal(t, []string{"second" + want, "first" + want}, told)
-	}
-}
-
 // No key is fetched for an attempt that cannot follow, and none is announced.
 func TestNoKeyIsFetchedAfterTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	asked := 0
-	source := func(context.Context) (string, error) {
-		asked++
-		return fmt.Sprint("sk-number-", asked), nil
-	}
-	refusing := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+	source := keys(func(n int) (string, error) {
+		assert.Equal(t, 1, n)
+		return fakes.Key, nil
+	})
+	refused := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		cancel()
 		return fakes.Respond(401, `{}`)(r)
 	})
 	o := &observer{}
-	_, err := over(t, refusing, WithAPIKeySource(source), WithAttemptHook(o.hook)).Images.Show(ctx, "7")
+	err := showSeven(ctx, over(t, refused, source, WithAttemptHook(o.hook)))
 	require.ErrorIs(t, err, ErrUnauthorized)
 	assert.ErrorIs(t, err, context.Canceled)
 	require.Len(t, o.results, 1)
 	assert.False(t, o.results[0].WillRetry)
-	assert.Equal(t, 1, asked)
 }
 
 // A package on top of the client notes a request in a hook of the call, and must be the last to refuse it.
 func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 	t.Parallel()
 	var order []string
-	noting := func(name string) func(context.Context, Attempt) (func(AttemptResult), error) {
-		return func(_ context.Context, a Attempt) (func(AttemptResult), error) {
+	noting := func(name string) CallOption {
+		return WithAttemptHook(func(_ context.Context, a Attempt) (func(AttemptResult), error) {
 			order = append(order, name+" "+string(a.Operation))
 			return func(AttemptResult) { order = append(order, name+" done") }, nil
-		}
+		})
 	}
-	l := &fakes.Ledger{Names: []string{"n"}, More: `,"url":"https://pictures.example.com/a.png"`}
-	c := over(t, l, WithAttemptHook(noting("client")), WithAttemptHook(noting("client 2")))
-	of := WithAttemptHook(noting("call"))
-	both := func(op Operation) []string {
-		begun := []string{"client " + string(op), "client 2 " + string(op), "call " + string(op)}
-		return append(begun, "call done", "client 2 done", "client done")
-	}
+	l := &fakes.Ledger{Names: []string{"n"}}
+	c := over(t, l, noting("client"), noting("client 2"))
+	of := noting("call")
+	ctx := t.Context()
 	for name, row := range map[string]struct {
 		call func() error
 		ops  []Operation
 	}{
-		"show":         {func() error { _, err := c.Images.Show(t.Context(), "1", of); return err }, []Operation{ImagesShow}},
-		"all":          {func() error { _, err := Collect(c.Images.All(t.Context(), ImageListParams{}, of)); return err }, []Operation{ImagesList}},
-		"find by name": {func() error { _, err := c.Images.FindByName(t.Context(), "n", of); return err }, []Operation{ImagesList, ImagesShow}},
+		"show": {func() error { return second(c.Images.Show(ctx, "1", of)) }, []Operation{ImagesShow}},
+		"all": {func() error { return second(Collect(c.Images.All(ctx, ImageListParams{}, of))) },
+			[]Operation{ImagesList}},
+		"find by name": {func() error { return second(c.Images.FindByName(ctx, "n", of)) },
+			[]Operation{ImagesList, ImagesShow}},
 		"download": {func() error {
-			_, _ = c.Images.Download(t.Context(), &Image{URL: "https://pictures.example.com/a.png"}, io.Discard, of, WithRetryPolicy(oneAttempt))
+			_, _ = c.Images.Download(ctx, aPicture, io.Discard, of, WithRetryPolicy(oneAttempt))
 			return nil
 		}, []Operation{ImagesDownload}},
 	} {
@@ -309,42 +291,47 @@ func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 		require.NoError(t, row.call(), name)
 		var want []string
 		for _, op := range row.ops {
-			want = append(want, both(op)...)
+			want = append(want, "client "+string(op), "client 2 "+string(op), "call "+string(op),
+				"call done", "client 2 done", "client done")
 		}
 		assert.Equal(t, want, order, name)
 	}
 	order = nil
-	_, err := c.Images.Show(t.Context(), "1")
-	require.NoError(t, err)
+	require.NoError(t, second(c.Images.Show(ctx, "1")))
 	assert.NotContains(t, order, "call images.show", "it was another call's")
-	refusal := errors.New("not noted")
-	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal }))
-	require.ErrorIs(t, err, refusal)
+	_, err := c.Images.Show(ctx, "1", refusing(errUserLeft))
+	require.ErrorIs(t, err, errUserLeft)
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(nil))
-	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
 }
 
 func TestLogHasALineForEachAttempt(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	replace := func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Key {
-		case slog.TimeKey, "took":
+		case slog.TimeKey, slog.LevelKey, slog.MessageKey, "took":
 			return slog.Attr{}
 		case "pause":
 			assert.Equal(t, slog.KindDuration, a.Value.Kind())
 			a.Value = slog.StringValue("random")
 		}
 		return a
-	}}))
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
-	_, err := over(t, s, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
+	}
+	handler := slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: replace})
+	s := script(fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`), fakes.OK("<html>"))
+	c := over(t, s, WithRetryPolicy(quick), WithLogger(slog.New(handler)))
+	_, err := c.Images.List(t.Context(), ImageListParams{Search: "secret plans"})
 	require.NoError(t, err)
-	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
-level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98 pause=random
-level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 status=200 request_id="" result=ok outcome=executed sent=0 budget=98
-`, out.String())
+	require.Error(t, showSeven(t.Context(), c))
+	const reset = `result="connection reset by peer"`
+	const list = "op=images.list method=GET path=/tenant/api/v1/images "
+	const show = "op=images.show method=GET path=/tenant/api/v1/images/7 "
+	assert.Equal(t, []string{
+		list + `attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random`,
+		list + `attempt=2 status=0 request_id="" ` + reset + ` outcome=unknown sent=0 budget=98 pause=random`,
+		list + `attempt=3 status=200 request_id="" result=ok outcome=executed sent=0 budget=98`,
+		show + `attempt=1 status=200 request_id="" result="200 unreadable" outcome=unknown sent=0 budget=100`,
+	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 }
 
 // The log tells how much of a request went out: an upload that stops at the same byte each time has a limit in its way.
@@ -354,23 +341,20 @@ func TestLogHasTheBytesThatWereSent(t *testing.T) {
 	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := deployment(t, fakes.RespondToAll, WithLogger(logger))
 	require.NoError(t, allTen(c)["images.store"](t.Context()))
-	var line struct {
-		Sent      int64
-		RequestID string `json:"request_id"`
-	}
+	var line struct{ Level, Msg, Sent any }
 	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
-	assert.Greater(t, line.Sent, int64(len("name=n&description=d&resolution=256x256")))
-	assert.Less(t, line.Sent, int64(1000))
+	assert.Equal(t, "DEBUG", line.Level)
+	assert.Equal(t, "aicontent attempt", line.Msg)
+	assert.Greater(t, line.Sent, float64(len("name=n&description=d&resolution=256x256")))
+	assert.Less(t, line.Sent, float64(1000))
 }
 
 // A metric that counts errors by their kind must not count another call's error for this attempt.
 func TestResultsOfARefusedAttemptMatchOnlyTheRefusalsOwnErrors(t *testing.T) {
 	t.Parallel()
-	refusal := fmt.Errorf("%w: %w", &APIError{StatusCode: 404}, errUserLeft)
 	o := &observer{}
-	refuse := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal })
-	_, err := over(t, fakes.RoundTripper(fakes.Lose), WithAttemptHook(o.hook), refuse).Images.Show(t.Context(), "7")
-	require.Error(t, err)
+	refuse := refusing(fmt.Errorf("%w: %w", &APIError{StatusCode: 404}, errUserLeft))
+	require.Error(t, showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Lose), WithAttemptHook(o.hook), refuse)))
 	require.Len(t, o.results, 1)
 	assert.ErrorIs(t, o.results[0].Err, errUserLeft)
 	assert.NotErrorIs(t, o.results[0].Err, ErrNotFound)
@@ -384,7 +368,8 @@ func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
 	s := &fakes.Script{Responses: fakes.Responses{
 		fakes.Respond(429, `{"message":"busy"}`), fails(io.EOF), fakes.Respond(422, `{"message":"no"}`),
 	}}
-	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Update(t.Context(), "7", ImageUpdateParams{})
+	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick), WithUpdateMethod("PUT")).
+		Images.Update(t.Context(), "7", ImageUpdateParams{})
 	require.ErrorIs(t, err, ErrInvalid)
 	var texts []string
 	for _, r := range o.results {

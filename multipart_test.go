@@ -12,7 +12,6 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,176 +79,128 @@ func (u *uploads) take(t *testing.T, req *http.Request, nc net.Conn) {
 	_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", `{"data":{"id":7,"name":"n"}}`))
 }
 
-func (u *uploads) store(ctx context.Context, file File, opts ...CallOption) error {
-	_, err := u.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: file}, opts...)
-	return err
-}
-
 const fileSize = 4 << 20
 
+// inMemory is a recording in memory.
+func inMemory(size int) File { return FileFromBytes("a.wav", recording(size)) }
+
+// readOnce is a recording from a reader that cannot seek, with the size that is announced, or 0.
+func readOnce(length int, size int64) File {
+	file := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(length))))
+	file.Size = size
+	return file
+}
+
 // The most common failure of a large upload: no parser takes a file without its end for whole, so nothing was made, and
-// the file is sent again.
-func TestUploadsThatBreakOffAreSentAgain(t *testing.T) {
+// the file is sent again. From the first byte of the closing delimiter on, some parsers take the form for whole.
+func TestUploadsThatBreakOffBeforeTheDelimiterAreSentAgain(t *testing.T) {
 	t.Parallel()
-	for _, percent := range []int64{0, 10, 50, 99} {
-		for name, file := range map[string]func() File{
-			"bytes":         func() File { return FileFromBytes("a.wav", recording(fileSize)) },
-			"a seeker":      func() File { return FileFromReader("a.wav", bytes.NewReader(recording(fileSize))) },
-			"a reader":      func() File { return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))) },
-			"a short fault": func() File { return FileFromBytes("a.wav", recording(fileSize)) },
-		} {
-			t.Run(fmt.Sprintf("%d%% of %s", percent, name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var u *uploads
-					u = receiving(t, func(n int, r *bufio.Reader, req *http.Request, nc net.Conn) {
-						if n > 1 && name == "a short fault" {
-							u.take(t, req, nc)
-							return
-						}
-						_, _ = io.CopyN(io.Discard, r, fileSize*percent/100)
-					})
-					err := u.store(t.Context(), file())
-					assert.Zero(t, max(u.whole-1, 0), "no record twice")
-					switch name {
-					case "a short fault":
-						require.NoError(t, err)
-						assert.Equal(t, []int{2, 1}, []int{u.sends, u.whole})
-						return
-					case "a reader":
-						if percent == 0 {
-							assert.Equal(t, quick.MaxAttempts, u.sends, "only its first bytes were read, and they are kept")
-							break
-						}
-						assert.Equal(t, 1, u.sends)
-						assert.ErrorContains(t, err, "not retried: the file's reader can be read only once")
-					default:
-						assert.Equal(t, quick.MaxAttempts, u.sends)
-					}
-					assert.ErrorContains(t, err, "transcriptions.store: the service closed the connection during the upload: ")
-					assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
-				})
-			})
-		}
-	}
-}
-
-// From the first byte of the closing delimiter on, some parsers take the form for whole.
-func TestUploadsThatBreakOffInTheDelimiterAreNot(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, _ net.Conn) {
-			_, _ = io.CopyN(io.Discard, r, req.ContentLength-4)
-		})
-		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
-		assert.ErrorContains(t, err, "the service closed the connection before a response came: ")
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		assert.Equal(t, 1, u.sends)
-	})
-}
-
-// A response that comes before the upload's end is judged by what it says. After a redirect or a server's error the
-// service has no whole file, so nothing was created.
-func TestEarlyResponses(t *testing.T) {
-	t.Parallel()
-	for text, row := range map[string]struct {
-		outcome Outcome
+	memory := inMemory(fileSize)
+	seeker := func() File { return FileFromReader("a.wav", bytes.NewReader(recording(fileSize))) }
+	reader := func() File { return readOnce(fileSize, 0) }
+	const (
+		during = "the service closed the connection during the upload: "
+		once   = "not retried: the file's reader can be read only once"
+	)
+	for name, row := range map[string]struct {
+		file    func() File
+		percent int64 // of the file that the service reads; above 99, all but the end of the form
 		sends   int
+		outcome Outcome
+		text    string
 	}{
-		fakes.OnTheWire(500, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(502, "", `<html>`):               {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(503, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(504, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(520, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(501, "", ``):                     {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(507, "", `<html>`):               {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(403, "", `<html>`):               {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(302, "Location: /login", ``):     {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(307, "Location: /elsewhere", ``): {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(413, "", `<html>`):               {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(401, "", ``):                     {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(429, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(408, "", ``):                     {OutcomeNotExecuted, 3},
-		fakes.OnTheWire(200, "", `{}`):                   {OutcomeNotExecuted, 1},
-		fakes.OnTheWire(201, "", `<html>`):               {OutcomeExecuted, 1},
-		fakes.OnTheWire(200, "", `<html>`):               {OutcomeNotExecuted, 1},
+		"bytes at once":       {func() File { return memory }, 0, 3, OutcomeNotExecuted, during},
+		"bytes soon":          {func() File { return memory }, 10, 3, OutcomeNotExecuted, during},
+		"bytes in the middle": {func() File { return memory }, 50, 3, OutcomeNotExecuted, during},
+		"bytes in the end":    {func() File { return memory }, 99, 3, OutcomeNotExecuted, during},
+		"bytes in the delimiter": {func() File { return memory }, 100, 1, OutcomeUnknown,
+			"the service closed the connection before a response came: "},
+		"a seeker at once":       {seeker, 0, 3, OutcomeNotExecuted, during},
+		"a seeker in the middle": {seeker, 50, 3, OutcomeNotExecuted, during},
+		"a reader at once": {reader, 0, 3, OutcomeNotExecuted,
+			during}, // only its first bytes were read, and they are kept
+		"a reader soon":            {reader, 10, 1, OutcomeNotExecuted, once},
+		"a reader, nearly in full": {reader, 99, 1, OutcomeNotExecuted, once},
 	} {
-		t.Run(text[9:12]+text[len(text)-4:], func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
-					_, _ = io.CopyN(io.Discard, r, 1000)
-					_, _ = io.WriteString(nc, text)
+				u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, _ net.Conn) {
+					n := fileSize * row.percent / 100
+					if row.percent > 99 {
+						n = req.ContentLength - 4
+					}
+					_, _ = io.CopyN(io.Discard, r, n)
 				})
-				err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
-				require.Error(t, err)
+				err := transcribe(t.Context(), u.Client, row.file())
+				assert.ErrorContains(t, err, row.text)
 				assert.Equal(t, row.outcome, OutcomeOf(err), "%v", err)
 				assert.Equal(t, row.sends, u.sends)
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
+		var u *uploads
+		u = receiving(t, func(n int, r *bufio.Reader, req *http.Request, nc net.Conn) {
+			if n == 1 {
+				_, _ = io.CopyN(io.Discard, r, fileSize/2)
+				return
+			}
+			u.take(t, req, nc)
+		})
+		require.NoError(t, transcribe(t.Context(), u.Client, memory), "a short fault")
+		assert.Equal(t, []int{2, 1}, []int{u.sends, u.whole})
+	})
+}
+
+// A record is a record, even if it comes before the service has read the file.
+func TestEarlyRecordIsASuccess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
 			_, _ = io.CopyN(io.Discard, r, 1000)
 			_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", `{"id":7}`))
 		})
-		assert.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize))), "a record is a record")
+		assert.NoError(t, transcribe(t.Context(), u.Client, inMemory(fileSize)))
 	})
-}
-
-// slowFile has a rest that takes its time.
-type slowFile struct {
-	*bytes.Reader
-	after int64
-	pause time.Duration
-}
-
-func (f *slowFile) Read(p []byte) (int, error) {
-	at, _ := f.Seek(0, io.SeekCurrent)
-	if at >= f.after {
-		time.Sleep(f.pause)
-	}
-	return f.Reader.Read(p[:min(len(p), 64<<10)])
 }
 
 // A stall ends the attempt, says which side stood still, and costs nothing.
 func TestUploadsThatStall(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		file func() File
-		take int64 // what the service reads, of each upload
+		file func(stuck chan struct{}) File
 		opts []CallOption
 		text string
 		took time.Duration
 	}{
 		"the network": {
-			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, nil,
+			func(chan struct{}) File { return inMemory(fileSize) }, nil,
 			"the upload stalled: the network accepted no bytes for 1m0s (WithStallTimeout)", 3 * time.Minute,
 		},
-		"the reader": {
-			func() File {
-				return FileFromReader("a.wav", &slowFile{bytes.NewReader(recording(fileSize)), 1 << 20, time.Hour})
-			}, fileSize, nil,
-			"the upload stalled: the file returned no bytes for 1m0s (WithStallTimeout)", time.Minute,
+		"the file": {
+			func(stuck chan struct{}) File { return FileFromFS(stallingFS{stuck}, "a.wav") }, nil,
+			"the upload stalled: the file returned no bytes for 1m0s (WithStallTimeout)", 3 * time.Minute,
 		},
 		"by option": {
-			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, []CallOption{WithStallTimeout(time.Second)},
+			func(chan struct{}) File { return inMemory(fileSize) }, []CallOption{WithStallTimeout(time.Second)},
 			"accepted no bytes for 1s", 3 * time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				stuck := make(chan struct{})
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
-					_, _ = io.CopyN(io.Discard, r, row.take)
+					_, _ = io.CopyN(io.Discard, r, 1<<20)
 					_, _ = r.WriteTo(blocked{t.Context()})
 				})
 				start := time.Now()
-				err := u.store(t.Context(), row.file(), row.opts...)
+				err := transcribe(t.Context(), u.Client, row.file(stuck), row.opts...)
 				assert.ErrorContains(t, err, row.text)
 				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 				assert.InDelta(t, row.took, time.Since(start), float64(time.Second))
-				var late *wire.TimeoutError
-				require.ErrorAs(t, err, &late)
+				require.ErrorAs(t, err, new(*wire.TimeoutError))
 				assert.NotErrorIs(t, err, context.DeadlineExceeded)
-				time.Sleep(2 * time.Hour)
+				close(stuck)
 			})
 		})
 	}
@@ -273,74 +224,65 @@ func TestContextEndsAnUpload(t *testing.T) {
 			_, _ = io.CopyN(io.Discard, r, 1<<20)
 			_, _ = r.WriteTo(blocked{t.Context()})
 		})
-		err := u.store(ctx, FileFromBytes("a.wav", recording(fileSize)))
+		err := transcribe(ctx, u.Client, inMemory(fileSize))
 		assert.ErrorIs(t, err, errUserLeft)
 		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		assert.Equal(t, 1, u.sends)
 	})
 }
 
-// brokenFile fails at a byte.
-type brokenFile struct {
-	*bytes.Reader
-	at  int64
-	err error
-}
-
-func (f *brokenFile) Read(p []byte) (int, error) {
-	pos, _ := f.Seek(0, io.SeekCurrent)
-	if pos >= f.at {
-		return 0, f.err
-	}
-	return f.Reader.Read(p[:min(int64(len(p)), f.at-pos)])
-}
-
-// A file that cannot be read ends the call: another attempt would fail as well, and the service got no whole file.
+// A file that cannot be read ends the call: another attempt would fail as well, and the service got no whole file. A
+// program that passes an upload on must tell a browser that stalls from a service that does.
 func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("bad sector")
+	failing := func(err error) File {
+		return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1<<20)), iotest.ErrReader(err)))
+	}
 	for name, row := range map[string]struct {
-		file File
-		text string
+		file  File
+		cause error
+		text  string
 	}{
-		"a read error":    {FileFromReader("a.wav", &brokenFile{bytes.NewReader(recording(fileSize)), 1 << 20, broken}), `file "a.wav": at byte 1048576: bad sector`},
-		"a broken source": {FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1<<20)), iotest.ErrReader(io.ErrUnexpectedEOF))), `file "a.wav": at byte 1048576: unexpected EOF`},
-		"more than Size":  {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), 1<<20), `file "a.wav": at byte 1048576: it has more than the 1048576 bytes that were announced`},
-		"fewer than Size": {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), fileSize+1), `file "a.wav": at byte 4194304: it has fewer than the 4194305 bytes that were announced`},
+		"a read error":    {failing(broken), broken, "bad sector"},
+		"a broken source": {failing(io.ErrUnexpectedEOF), io.ErrUnexpectedEOF, "unexpected EOF"},
+		"more than Size": {readOnce(fileSize, 1<<20), ErrFile,
+			"it has more than the 1048576 bytes that were announced"},
+		"fewer than Size": {readOnce(1<<20, 1<<20+1), ErrFile,
+			"it has fewer than the 1048577 bytes that were announced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
-				err := u.store(t.Context(), row.file)
-				assert.ErrorContains(t, err, row.text)
+				err := transcribe(t.Context(), u.Client, row.file)
+				assert.ErrorContains(t, err, `file "a.wav": at byte 1048576: `+row.text)
 				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 				assert.Equal(t, 1, u.sends)
-				var failed *upload.ReadError
-				require.ErrorAs(t, err, &failed)
-				assert.Equal(t, name == "a read error", errors.Is(err, broken))
+				require.ErrorAs(t, err, new(*upload.ReadError))
+				assert.ErrorIs(t, err, ErrFile)
+				assert.ErrorIs(t, err, row.cause)
 				assert.NotContains(t, err.Error(), "the service closed the connection")
 			})
 		})
 	}
-}
-
-func sized(file File, size int64) File {
-	file.Size = size
-	return file
+	c := over(t, fakes.RoundTripper(fakes.Lose), WithRetryPolicy(oneAttempt))
+	assert.ErrorIs(t, transcribe(t.Context(), c, FileFromPath("testdata/none.wav")), ErrFile)
+	assert.NotErrorIs(t, transcribe(t.Context(), c, FileFromBytes("a.wav", []byte("%PDF-1.7"))), ErrFile)
+	assert.NotErrorIs(t, transcribe(t.Context(), c, inMemory(100_000)), ErrFile, "the request was lost")
 }
 
 // A size that is told is announced: Django, and PHP after Apache's proxy, see an empty form when an upload is chunked.
 func TestFileSizeIsAnnounced(t *testing.T) {
 	t.Parallel()
-	data := recording(100_000)
+	const size = 100_000
 	for name, row := range map[string]struct {
 		file    File
 		chunked bool
 	}{
-		"told":       {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data))), 100_000), false},
-		"not told":   {FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data))), true},
-		"found out":  {FileFromReader("a.wav", bytes.NewReader(data)), false},
-		"from bytes": {FileFromBytes("a.wav", data), false},
+		"told":       {readOnce(size, size), false},
+		"not told":   {readOnce(size, 0), true},
+		"found out":  {FileFromReader("a.wav", bytes.NewReader(recording(size))), false},
+		"from bytes": {inMemory(size), false},
 	} {
 		var length int64
 		var got []byte
@@ -351,10 +293,9 @@ func TestFileSizeIsAnnounced(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, fakes.StoredImage)
 		})
-		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
-		require.NoError(t, err, name)
+		require.NoError(t, transcribe(t.Context(), c, row.file), name)
 		assert.Equal(t, row.chunked, length < 0, name)
-		assert.Equal(t, data, got, name)
+		assert.Equal(t, recording(size), got, name)
 	}
 }
 
@@ -369,32 +310,42 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 	defer atEnd.Close()
 	_, err = atEnd.Seek(0, io.SeekEnd)
 	require.NoError(t, err)
-	used := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1000))))
-	store := func(file File, opts ...CallOption) error {
-		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, opts...)
-		return err
-	}
-	require.NoError(t, store(used))
+	used := readOnce(1000, 0)
+	require.NoError(t, transcribe(t.Context(), c, used))
 	*requests = nil
+	sized := func(size int64) File {
+		file := inMemory(100)
+		file.Size = size
+		return file
+	}
 	var noBuffer *bytes.Buffer
 	var noFile *os.File
+	pdf := FileFromBytes("a.wav", []byte("%PDF-1.7"))
+	const (
+		how    = "make it with FileFromPath"
+		waived = "WithoutValidation sends it anyway"
+	)
 	for name, row := range map[string]struct {
 		file         File
 		reason, hint string
 	}{
-		"no reader":         {FileFromReader("a.wav", nil), "is required", "make it with FileFromPath"},
-		"no constructor":    {File{Name: "a.wav"}, "is required", "make it with FileFromPath"},
-		"no path":           {FileFromPath(""), "must have a file name", "FileFromPath and FileFromFS take it from their path"},
-		"a nil buffer":      {FileFromReader("a.wav", noBuffer), "cannot be read: the reader is a nil *bytes.Buffer", ""},
-		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: the reader is a nil *os.File", ""},
-		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", "the reader is at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); WithoutValidation sends it anyway"},
-		"used before":       {used, "cannot be read: the reader was used by an earlier call, and cannot be rewound", "open a reader for each call, or use one that can seek"},
-		"a negative size":   {sized(FileFromBytes("a.wav", recording(100)), -1), "must have a Size of at least 0, not -1", "0 means unknown"},
-		"a wrong size":      {sized(FileFromBytes("a.wav", recording(100)), 99), "has 100 bytes, but its Size says 99", ""},
-		"a PDF":             {FileFromBytes("a.wav", []byte("%PDF-1.7")), "must be an audio file, but it is a PDF", "WithoutValidation sends it anyway"},
-		"a gzip file":       {FileFromBytes("a.wav", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00")), "must be an audio file, but it is ", "WithoutValidation sends it anyway"},
+		"no reader":      {FileFromReader("a.wav", nil), "is required", how},
+		"no constructor": {File{Name: "a.wav"}, "is required", how},
+		"no path": {FileFromPath(""), "must have a file name",
+			"FileFromPath and FileFromFS take it from their path"},
+		"a nil buffer":    {FileFromReader("a.wav", noBuffer), "cannot be read: the reader is a nil *bytes.Buffer", ""},
+		"a nil file":      {FileFromReader("a.wav", noFile), "cannot be read: the reader is a nil *os.File", ""},
+		"a negative size": {sized(-1), "must have a Size of at least 0, not -1", "0 means unknown"},
+		"a wrong size":    {sized(99), "has 100 bytes, but its Size says 99", ""},
+		"a PDF":           {pdf, "must be an audio file, but it is a PDF", waived},
+		"a gzip file": {FileFromBytes("a.wav", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00")),
+			"must be an audio file, but it is ", waived},
+		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty",
+			"the reader is at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); " + waived},
+		"used before": {used, "cannot be read: the reader was used by an earlier call, and cannot be rewound",
+			"open a reader for each call, or use one that can seek"},
 	} {
-		err := store(row.file)
+		err := transcribe(t.Context(), c, row.file)
 		var invalid *ValidationError
 		if assert.ErrorAs(t, err, &invalid, name) {
 			assert.Contains(t, invalid.Problems[0].Reason, row.reason, name)
@@ -403,73 +354,77 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 		}
 	}
 	assert.Empty(t, *requests)
-	assert.NoError(t, store(FileFromBytes("a.ul", bytes.Repeat([]byte{0xff}, 8000))), "silence of G.711 is audio")
-	assert.NoError(t, store(FileFromBytes("a.wav", []byte("%PDF-1.7")), WithoutValidation()))
+	silence := FileFromBytes("a.ul", bytes.Repeat([]byte{0xff}, 8000))
+	assert.NoError(t, transcribe(t.Context(), c, silence), "silence of G.711 is audio")
+	assert.NoError(t, transcribe(t.Context(), c, pdf, WithoutValidation()))
 }
 
-// A dead source must not hold a call before its first request either.
-func TestReadersThatWaitAreLeft(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reader, writer := io.Pipe()
-		defer writer.Close()
-		c, requests := capturing(t)
-		start := time.Now()
-		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", reader)}, WithStallTimeout(time.Second))
-		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file returned no bytes for 1s (WithStallTimeout)")
-		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-		assert.False(t, Retryable(err), "a reader that stands still does so again")
-		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
-		assert.Empty(t, *requests)
-	})
-}
-
-// stuckFile waits in a Read until it is freed, and then has ended.
-type stuckFile struct {
-	fs.File
-	free chan struct{}
-}
-
-func (f stuckFile) Read([]byte) (int, error) {
-	<-f.free
-	return 0, io.EOF
-}
-
-// A Read of a file system that hangs, be it over a network or on a broken disk, holds a call neither before its first
-// request nor later.
+// A file system that hangs, be it over a network or on a broken disk, or a dead source, holds a call neither before its
+// first request nor later. A user who left is not a broken file: the call may be made again.
 func TestFilesThatHangAreLeft(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct {
-		hangs int // the file that hangs, of those that the call opens one after the other
-		stall time.Duration
-		text  string
-	}{
-		"looked at, stall":    {1, time.Second, "the file returned no bytes for 1s (WithStallTimeout)"},
-		"looked at, deadline": {1, 0, context.DeadlineExceeded.Error()},
-		"sent, stall":         {2, time.Second, "the file returned no bytes for 1s (WithStallTimeout)"},
-		"sent, deadline":      {2, 0, context.DeadlineExceeded.Error()},
+	type stuck = chan struct{}
+	recorded := fstest.MapFS{"a.wav": {Data: recording(fileSize)}}
+	// hanging is a file system whose nth file hangs, of those that the call opens one after the other.
+	hanging := func(n int, file func(fs.File, stuck) fs.File) func(stuck) File {
+		return func(stuck stuck) File {
+			opened := 0
+			return FileFromFS(fakes.FS(func(name string) (fs.File, error) {
+				f, err := recorded.Open(name)
+				if opened++; opened == n {
+					return file(f, stuck), err
+				}
+				return f, err
+			}), "a.wav")
+		}
+	}
+	reads := func(f fs.File, stuck stuck) fs.File { return &stallingFile{f, stuck, 0} }
+	opens := func(f fs.File, stuck stuck) fs.File { <-stuck; return f }
+	reader := func(stuck stuck) File {
+		return FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { <-stuck; return 0, io.EOF }))
+	}
+	type limit = func(*testing.T) (context.Context, context.CancelFunc)
+	never := func(t *testing.T) (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
+	soon := func(t *testing.T) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(t.Context(), 2*time.Second)
+	}
+	leaves := func(t *testing.T) (context.Context, context.CancelFunc) { return contextAfter(t, 2*time.Second) }
+	for name, file := range map[string]func(stuck) File{
+		"a reader": reader, "opened": hanging(1, opens), "looked at": hanging(1, reads), "sent": hanging(2, reads),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				free, opened := make(chan struct{}), 0
-				fsys := fakes.FS(func(name string) (fs.File, error) {
-					f, err := fstest.MapFS{"a.wav": {Data: recording(fileSize)}}.Open(name)
-					if opened++; opened == row.hangs {
-						return stuckFile{f, free}, err
-					}
-					return f, err
+		for end, row := range map[string]struct {
+			stall        time.Duration
+			ctx          limit
+			want         error
+			text, reason string
+		}{
+			"a stall": {time.Second, never, os.ErrDeadlineExceeded, "1s (WithStallTimeout)",
+				"the file could not be read"},
+			"a deadline": {0, soon, context.DeadlineExceeded, "context deadline exceeded", "timed out"},
+			"the user":   {0, leaves, errUserLeft, "context canceled: the user left", "stopped"},
+		} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					stuck := make(stuck)
+					defer close(stuck)
+					u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
+					ctx, cancel := row.ctx(t)
+					defer cancel()
+					start := time.Now()
+					err := transcribe(ctx, u.Client, file(stuck), WithStallTimeout(row.stall),
+						WithRetryPolicy(oneAttempt))
+					assert.Less(t, time.Since(start), 3*time.Second)
+					require.ErrorAs(t, err, new(*CallError))
+					assert.ErrorIs(t, err, row.want)
+					assert.ErrorContains(t, err, row.text)
+					assert.Equal(t, row.stall > 0, errors.Is(err, ErrFile), "%v", err)
+					assert.Equal(t, row.stall == 0, Retryable(err), "%v", err)
+					assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+					assert.Equal(t, row.reason, Reason(err))
+					assert.Equal(t, name == "sent", u.sends > 0)
 				})
-				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
-				start := time.Now()
-				err := u.store(ctx, FileFromFS(fsys, "a.wav"), WithStallTimeout(row.stall), WithRetryPolicy(oneAttempt))
-				assert.ErrorContains(t, err, row.text)
-				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-				assert.Less(t, time.Since(start), 3*time.Second)
-				close(free)
 			})
-		})
+		}
 	}
 }
 
@@ -477,39 +432,32 @@ func TestFilesThatHangAreLeft(t *testing.T) {
 // end of an upload there is nothing left to read.
 func TestUploadsThatPanic(t *testing.T) {
 	t.Parallel()
+	panicking := readerFunc(func([]byte) (int, error) { panic("boom") })
+	later := io.MultiReader(bytes.NewReader(recording(100_000)), panicking)
+	atOnce := WithProgress(func(Progress) { panic("boom") })
+	inTheEnd := WithProgress(func(p Progress) {
+		if p.Sent == p.Total {
+			panic("boom")
+		}
+	})
 	for name, row := range map[string]struct {
 		attempts int
-		file     func() File
+		file     File
 		opt      CallOption
 		works    bool
 	}{
-		"reader, looked at": {0, func() File {
-			return FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { panic("boom") }))
-		}, nil, false},
-		"reader, sent": {1, func() File {
-			return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(100_000)),
-				readerFunc(func([]byte) (int, error) { panic("boom") })))
-		}, nil, false},
-		"callback at once": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(Progress) { panic("boom") }), false},
-		"callback in the end": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(p Progress) {
-			if p.Sent == p.Total {
-				panic("boom")
-			}
-		}), true},
+		"reader, looked at":   {0, FileFromReader("a.wav", panicking), WithProgress(nil), false},
+		"reader, sent":        {1, FileFromReader("a.wav", later), WithProgress(nil), false},
+		"callback at once":    {1, inMemory(100_000), atOnce, false},
+		"callback in the end": {1, inMemory(100_000), inTheEnd, true},
 	} {
-		var told []AttemptResult
+		o := &observer{}
 		c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err == nil {
 				_, _ = io.WriteString(w, fakes.StoredImage)
 			}
-		}, WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
-			return func(r AttemptResult) { told = append(told, r) }, nil
-		}))
-		opts := []CallOption{}
-		if row.opt != nil {
-			opts = append(opts, row.opt)
-		}
-		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file()}, opts...)
+		}, WithAttemptHook(o.hook))
+		err := transcribe(t.Context(), c, row.file, row.opt)
 		if row.works {
 			assert.NoError(t, err, name)
 		} else {
@@ -517,9 +465,8 @@ func TestUploadsThatPanic(t *testing.T) {
 			assert.ErrorContains(t, err, "it panicked: boom", name)
 			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 		}
-		assert.Len(t, told, row.attempts, name)
-		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
-		assert.NoError(t, err, name)
+		assert.Len(t, o.results, row.attempts, name)
+		assert.NoError(t, transcribe(t.Context(), c, inMemory(1000)), name)
 	}
 }
 
@@ -532,7 +479,7 @@ func TestProgressThatBlocks(t *testing.T) {
 		release := make(chan struct{})
 		c, _ := capturing(t, WithProgress(func(Progress) { <-release }))
 		start := time.Now()
-		_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
+		err := transcribe(ctx, c, inMemory(1000))
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		assert.InDelta(t, time.Minute, time.Since(start), float64(time.Second))
@@ -545,22 +492,21 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	var at atomic.Int32
 	var reports []Progress
-	report := func(p Progress) {
+	report := WithProgress(func(p Progress) {
 		assert.EqualValues(t, 1, at.Add(1))
 		reports = append(reports, p)
 		at.Add(-1)
-	}
+	})
 	requests := 0
 	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
 		if requests++; requests == 1 {
+			_, _ = io.Copy(io.Discard, r.Body)
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		_, _ = io.WriteString(w, fakes.StoredImage)
+		fakes.RespondToAll(w, r)
 	}, WithRetryPolicy(quick))
-	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1<<20))}, WithProgress(report))
-	require.NoError(t, err)
+	require.NoError(t, transcribe(t.Context(), c, inMemory(1<<20), report))
 	require.NotEmpty(t, reports)
 	assert.Equal(t, Progress{Sent: 1 << 20, Total: 1 << 20, Attempt: 2}, reports[len(reports)-1])
 	for i, p := range reports {
@@ -570,50 +516,42 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	reports = nil
-	_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(5000))))}, WithProgress(report))
-	require.NoError(t, err)
+	require.NoError(t, transcribe(t.Context(), c, readOnce(5000, 0), report))
 	assert.Equal(t, Progress{Sent: 5000, Total: -1, Attempt: 1}, reports[len(reports)-1])
 	reports = nil
-	_, err = c.Images.Store(t.Context(), aStore, WithProgress(report))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7", WithProgress(report))
-	require.NoError(t, err)
+	for _, name := range []string{"images.store", "images.show"} {
+		require.NoError(t, allTen(c)[name](t.Context(), report))
+	}
 	assert.Empty(t, reports, "what has no file has no progress")
-	_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(100))}, WithProgress(nil))
-	assert.NoError(t, err)
 }
 
 // net/http sends a request again by itself on a connection that the service closed, if the request can be read again
 // or says that it may come twice. For a create request that is a second record.
 func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 	t.Parallel()
-	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
-		for _, kind := range []string{"images.store", "transcriptions.store"} {
-			for name, opts := range map[string][]Option{
-				"own":         nil,
-				"given":       {WithHTTPClient(&http.Client{Transport: &http.Transport{}})},
-				"given other": {WithHTTPClient(&http.Client{Transport: fakes.RoundTripper((&http.Transport{}).RoundTrip)})},
-				"middleware": {WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return fakes.RoundTripper(next.RoundTrip)
-				})},
-			} {
+	other := fakes.RoundTripper((&http.Transport{}).RoundTrip)
+	wrap := func(next http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(next.RoundTrip) }
+	for name, opts := range map[string][]Option{
+		"own":         nil,
+		"given":       {WithHTTPClient(&http.Client{Transport: &http.Transport{}})},
+		"given other": {WithHTTPClient(&http.Client{Transport: other})},
+		"middleware":  {WithMiddleware(wrap)},
+	} {
+		for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
+			for _, kind := range []string{"images.store", "transcriptions.store"} {
 				t.Run(name+" "+kind+" "+header, func(t *testing.T) {
 					var stores atomic.Int32
-					srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
 						_, _ = io.Copy(io.Discard, r.Body)
 						if stores.Add(1) == 2 {
 							// It has read the second whole, and goes away.
 							panic(http.ErrAbortHandler)
 						}
 						_, _ = io.WriteString(w, fakes.StoredImage)
-					}))
-					defer srv.Close()
-					c, err := NewClient(srv.URL+"/tenant", fakes.Key, append(opts, WithRetryPolicy(oneAttempt))...)
-					require.NoError(t, err)
-					defer c.CloseIdleConnections()
+					}, opts...)
 					store := allTen(c)[kind]
 					require.NoError(t, store(t.Context(), WithHeader(header, "x")))
-					err = store(t.Context(), WithHeader(header, "x"))
+					err := store(t.Context(), WithHeader(header, "x"))
 					assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
 					assert.EqualValues(t, 2, stores.Load())
 				})
@@ -625,17 +563,11 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 // With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
 func TestStoresCannotBeReadAgain(t *testing.T) {
 	t.Parallel()
-	var got []bool
-	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		got = append(got, r.GetBody == nil)
-		_, err := io.Copy(io.Discard, r.Body)
-		require.NoError(t, err)
-		return fakes.OK(fakes.StoredImage)(r)
-	})}))
-	require.NoError(t, err)
-	require.NoError(t, allTen(c)["images.store"](t.Context()))
-	require.NoError(t, allTen(c)["transcriptions.store"](t.Context()))
-	assert.Equal(t, []bool{true, true}, got)
+	s := script(fakes.OK(fakes.StoredImage))
+	for i, op := range []string{"images.store", "transcriptions.store"} {
+		require.NoError(t, allTen(over(t, s))[op](t.Context()))
+		assert.Nil(t, s.Sent[i].GetBody)
+	}
 }
 
 // A server that sends its status before it has read the file must not have an upload cut off that still moves: the
@@ -660,7 +592,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 				}
 				_, _ = io.WriteString(nc, body)
 			}, WithStoreTimeout(3*time.Second))
-			err := u.store(t.Context(), FileFromBytes("a.wav", recording(32<<20)))
+			err := transcribe(t.Context(), u.Client, inMemory(32<<20))
 			if stalls {
 				assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				assert.ErrorContains(t, err, "WithStoreTimeout")
@@ -684,8 +616,7 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r)
 		}, WithStoreTimeout(time.Second), WithStallTimeout(0))
 		start := time.Now()
-		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
-		assert.ErrorIs(t, err, ErrTooLarge)
+		assert.ErrorIs(t, transcribe(t.Context(), u.Client, inMemory(fileSize)), ErrTooLarge)
 		assert.Equal(t, time.Second, time.Since(start))
 	})
 }
@@ -695,13 +626,12 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
-	s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
+	s := script(func(r *http.Request) (*http.Response, error) {
 		assert.NoError(t, os.Remove(path))
 		return fakes.Respond(429, ``)(r)
-	}}}
-	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromPath(path)})
-	var failed *upload.ReadError
-	require.ErrorAs(t, err, &failed)
+	})
+	err := transcribe(t.Context(), over(t, s, WithRetryPolicy(quick)), FileFromPath(path))
+	require.ErrorAs(t, err, new(*upload.ReadError))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	assert.ErrorContains(t, err, "attempt 2 of 3")
@@ -711,81 +641,53 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 // A reader that can seek can be sent again after any response, and after a transport that panicked.
 func TestReadersAreReleased(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
-			if n == 1 {
-				return fakes.Respond(429, ``)(nil)
-			}
-			return fakes.Respond(201, `{"data":{"id":1,"name":"n"}}`)(nil)
-		}}
-		file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
-		_, err := over(t, l).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
-		require.NoError(t, err)
-		assert.Equal(t, 2, l.Stores)
-	})
+	s := script(fakes.Respond(429, ``), fakes.OK(fakes.StoredImage))
 	file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
+	require.NoError(t, transcribe(t.Context(), over(t, s, WithRetryPolicy(quick)), file))
+	require.Len(t, s.Bodies, 2)
+	assert.Equal(t, s.Bodies[0], s.Bodies[1])
+
 	panics := true
-	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		_, _ = io.ReadFull(r.Body, make([]byte, 400))
 		if panics {
 			panic("the transport is at fault")
 		}
 		return fakes.OK(fakes.StoredImage)(r)
-	})}))
-	require.NoError(t, err)
-	params := TranscriptionStoreParams{Name: "n", File: file}
-	assert.Panics(t, func() { _, _ = c.Transcriptions.Store(t.Context(), params) })
+	}))
+	assert.Panics(t, func() { _ = transcribe(t.Context(), c, file) })
 	panics = false
-	_, err = c.Transcriptions.Store(t.Context(), params)
-	assert.NoError(t, err)
+	assert.NoError(t, transcribe(t.Context(), c, file))
 }
 
-// The reader is to blame only where a file that can be read again would have been sent again.
+// A reader that is used up must not turn a 429 into an upload of nothing. It is to blame only where a file that can be
+// read again would have been sent again.
 func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	t.Parallel()
 	const note = "the file's reader can be read only once"
-	rotating := WithAPIKeySource(func() func(context.Context) (string, error) {
-		n := 0
-		return func(context.Context) (string, error) { n++; return fmt.Sprint("api-key-", n), nil }
-	}())
+	policy := WithRetryPolicy(quick)
 	for name, row := range map[string]struct {
-		respond func(*http.Request) (*http.Response, error)
-		opts    []Option
-		blamed  bool
+		rt     fakes.RoundTripper
+		opt    Option
+		blamed bool
 	}{
-		"overloaded":                      {respond: fakes.Respond(429, ``), blamed: true},
-		"overloaded for a while":          {respond: fakes.Respond(429, ``, "Retry-After", "1"), blamed: true},
-		"overloaded for hours":            {respond: fakes.Respond(429, ``, "Retry-After", "7200")},
-		"the only attempt":                {respond: fakes.Respond(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
-		"refused":                         {respond: fakes.Respond(422, ``)},
-		"broken":                          {respond: fakes.Respond(500, ``)},
-		"the key is refused":              {respond: fakes.Respond(401, ``)},
-		"the key is refused, another one": {respond: fakes.Respond(401, ``), opts: []Option{rotating}, blamed: true},
-		"lost":                            {respond: fakes.Lose},
+		"overloaded":                      {fakes.Respond(429, ``), policy, true},
+		"overloaded for a while":          {fakes.Respond(429, ``, "Retry-After", "1"), policy, true},
+		"overloaded for hours":            {fakes.Respond(429, ``, "Retry-After", "7200"), policy, false},
+		"the only attempt":                {fakes.Respond(429, ``), WithRetryPolicy(oneAttempt), false},
+		"refused":                         {fakes.Respond(422, ``), policy, false},
+		"broken":                          {fakes.Respond(500, ``), policy, false},
+		"the key is refused":              {fakes.Respond(401, ``), policy, false},
+		"the key is refused, another one": {fakes.Respond(401, ``), rotating(), true},
+		"lost":                            {fakes.Lose, policy, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Responses: fakes.Responses{row.respond}}
-				sends := 0
-				opts := append([]Option{WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-					if r.Method == http.MethodGet {
-						return fakes.OK(`{"data":[]}`)(r)
-					}
-					sends++
-					return s.RoundTrip(r)
-				})})}, row.opts...)
-				c, err := NewClient("https://content.example.com/tenant", fakes.Key, opts...)
-				require.NoError(t, err)
-				file := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize))))
-				_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
-				require.Error(t, err)
-				assert.Equal(t, row.blamed, strings.Contains(err.Error(), note), err.Error())
-				assert.Equal(t, 1, sends)
-				if name == "overloaded for hours" {
-					assert.ErrorContains(t, err, "the service asks to wait 2h0m0s")
-				}
-			})
-		})
+		s := script(row.rt)
+		err := transcribe(t.Context(), over(t, s, row.opt), readOnce(fileSize, 0))
+		require.Error(t, err, name)
+		assert.Equal(t, row.blamed, strings.Contains(err.Error(), note), "%s: %v", name, err)
+		assert.Len(t, s.Sent, 1, name)
+		assert.Equal(t, name == "overloaded for hours",
+			strings.Contains(err.Error(), "the service asks to wait 2h0m0s"), name)
 	}
 }
 
@@ -795,8 +697,7 @@ func TestFileFromFS(t *testing.T) {
 	c, requests := capturing(t)
 	file := FileFromFS(fstest.MapFS{"calls/a.wav": {Data: recording(100)}}, "calls/a.wav")
 	assert.Equal(t, "a.wav", file.Name)
-	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
-	require.NoError(t, err)
+	require.NoError(t, transcribe(t.Context(), c, file))
 	assert.Contains(t, (*requests)[0].body, string(recording(100)))
 }
 
@@ -821,113 +722,20 @@ func TestFilesCanBeCompared(t *testing.T) {
 	assert.NotEqual(t, FileFromBytes("a.wav", []byte("1")), FileFromBytes("a.wav", []byte("2")))
 }
 
-// A program that passes an upload on must tell a browser that stalls from a service that does.
-func TestErrorsOfTheFile(t *testing.T) {
-	t.Parallel()
-	refuse := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		_, err := io.Copy(io.Discard, r.Body)
-		return nil, err
-	})
-	broken := io.MultiReader(bytes.NewReader(recording(100_000)), iotest.ErrReader(errors.New("gone")))
-	for name, row := range map[string]struct {
-		file File
-		is   bool
-	}{
-		"missing":        {FileFromPath("testdata/none.wav"), true},
-		"breaks off":     {FileFromReader("a.wav", broken), true},
-		"shorter":        {File{Name: "a.wav", Size: 200_000, source: FileFromReader("a.wav", bytes.NewBuffer(recording(100_000))).source}, true},
-		"no audio":       {FileFromBytes("a.wav", []byte("%PDF-1.7")), false},
-		"a lost request": {FileFromBytes("a.wav", recording(100_000)), false},
-	} {
-		_, err := over(t, refuse, WithRetryPolicy(oneAttempt)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
-		require.Error(t, err)
-		assert.Equal(t, row.is, errors.Is(err, ErrFile), "%s: %v", name, err)
-	}
-}
-
 // A form can be checked before its file is uploaded: with a context that has ended, nothing is sent, but what is wrong
 // is said first. A user's reader is not touched.
 func TestFilesAreCheckedBeforeTheContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "scan.mp3")
 	require.NoError(t, os.WriteFile(path, []byte("%PDF-1.7"), 0o600))
-	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
-		t.Error("a request was sent")
-		return nil, io.EOF
-	}))
-	ended, end := context.WithCancel(t.Context())
-	end()
-	for name, file := range map[string]File{
-		"memory": FileFromBytes("scan.mp3", []byte("%PDF-1.7")),
-		"path":   FileFromPath(path),
-	} {
+	c, requests := capturing(t)
+	ended := cancelledContext(t)
+	for _, file := range []File{FileFromBytes("scan.mp3", []byte("%PDF-1.7")), FileFromPath(path)} {
 		_, err := c.Transcriptions.Store(ended, TranscriptionStoreParams{File: file, Language: "en"})
-		var invalid *ValidationError
-		require.ErrorAs(t, err, &invalid, name)
-		assert.Len(t, invalid.Problems, 3, "%s: %v", name, err)
+		assert.ElementsMatch(t, []string{"name", "file", "language"}, fieldsOf(t, err))
 	}
 	sound := strings.NewReader("sound")
-	_, err := c.Transcriptions.Store(ended, TranscriptionStoreParams{Name: "n", File: FileFromReader("a.mp3", struct{ io.Reader }{sound})})
-	assert.ErrorIs(t, err, context.Canceled)
+	assert.ErrorIs(t, transcribe(ended, c, FileFromReader("a.mp3", struct{ io.Reader }{sound})), context.Canceled)
 	assert.Equal(t, 5, sound.Len())
+	assert.Empty(t, *requests)
 }
-
-// A reader that is used up must not turn a 429 into an upload of nothing.
-func TestReaderThatCannotBeReadAgainMeansOneAttempt(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, `{"message":"later"}`)}}
-	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
-	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
-		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
-	})
-	require.ErrorIs(t, err, ErrRateLimited)
-	assert.Len(t, s.Asked, 1)
-
-	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
-	_, err = over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
-		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
-	})
-	require.NoError(t, err)
-	require.Len(t, s.Bodies, 2)
-	assert.Equal(t, s.Bodies[0], s.Bodies[1])
-}
-
-// A user who left is not a broken file: the call may be made again.
-func TestContextThatEndsWhileTheFirstBytesAreAwaited(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		stuck := make(chan struct{})
-		defer close(stuck)
-		pipe := readerFunc(func([]byte) (int, error) { <-stuck; return 0, io.EOF })
-		for name, file := range map[string]File{
-			"a reader that waits": FileFromReader("a.wav", pipe),
-			"a file system":       FileFromFS(openingFS{stuck}, "a.wav"),
-		} {
-			ctx, cancel := contextAfter(t, time.Second)
-			_, err := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(ctx, TranscriptionStoreParams{
-				Name: "n", File: file,
-			})
-			cancel()
-			require.ErrorAs(t, err, new(*CallError), name)
-			assert.ErrorIs(t, err, context.Canceled, name)
-			assert.ErrorIs(t, err, errUserLeft, name)
-			assert.NotErrorIs(t, err, ErrFile, name)
-			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
-			assert.True(t, Retryable(err), name)
-			assert.Equal(t, "stopped", Reason(err), name)
-		}
-		_, err := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
-			Name: "n", File: FileFromFS(openingFS{stuck}, "a.wav"),
-		}, WithStallTimeout(time.Second))
-		require.ErrorAs(t, err, new(*CallError))
-		assert.ErrorIs(t, err, ErrFile)
-		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		assert.False(t, Retryable(err))
-		assert.Equal(t, "the file could not be read", Reason(err))
-	})
-}
-
-// openingFS has files that wait to be opened.
-type openingFS struct{ until chan struct{} }
-
-func (f openingFS) Open(string) (fs.File, error) { <-f.until; return nil, fs.ErrNotExist }

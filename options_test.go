@@ -3,6 +3,7 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,86 +27,91 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// sent is a request as it was sent.
-type sent struct {
-	method, path, body string
-	query              url.Values
-	header             http.Header
-}
-
-// capturing is a client whose requests are kept; the responses are a record or a list.
-func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
-	t.Helper()
-	var mu sync.Mutex
-	list := new([]sent)
-	c, err := NewClient("https://content.example.com/tenant", fakes.Key, append([]Option{
-		WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			s := sent{method: r.Method, path: r.URL.Path, query: r.URL.Query(), header: r.Header.Clone()}
-			if r.Body != nil {
-				body, err := io.ReadAll(r.Body)
-				if err != nil {
-					return nil, err
-				}
-				s.body = string(body)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			*list = append(*list, s)
-			if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
-				return fakes.OK(`{"data":[]}`)(r)
-			}
-			return fakes.OK(`{"id":7}`)(r)
-		})}),
-	}, opts...)...)
-	require.NoError(t, err)
-	return c, list
-}
-
 // Concurrent calls would race for one response.
 func TestOptionsOfOneCall(t *testing.T) {
 	t.Parallel()
 	var resp *Response
-	_, err := NewClient("https://content.example.com", "test-key", WithResponse(&resp))
+	_, err := NewClient("https://content.example.com", fakes.Key, WithResponse(&resp))
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.ErrorContains(t, err, `option "WithResponse": must be given to a call`)
 }
 
-// tokens is a limiter of a test, whose methods need its fields as those of rate.Limiter do.
-type tokens struct{ left int }
+// Each of these would end in a panic, in the middle of a program.
+func TestEveryOperationRefusesNil(t *testing.T) {
+	t.Parallel()
+	c, requests := capturing(t)
+	for op, call := range allTen(c) {
+		assert.ErrorContains(t, call(nil), ": ctx: must not be nil", op)
+		assert.ErrorContains(t, call(t.Context(), nil), ": option: must not be nil", op)
+		err := call(t.Context(), WithResponse(nil))
+		assert.ErrorIs(t, err, ErrInvalid, op)
+		assert.ErrorContains(t, err, ": response: must not be nil", op)
+	}
+	assert.Empty(t, *requests)
+}
 
-func (l *tokens) Wait(context.Context) error { l.left--; return nil }
+// A client and a service that NewClient did not make say so, instead of a bare nil dereference. The file of a call that
+// cannot be made is not waited for.
+func TestZeroClients(t *testing.T) {
+	t.Parallel()
+	unread := FileFromReader("a.wav",
+		readerFunc(func([]byte) (int, error) { t.Error("it was read"); return 0, io.EOF }))
+	const text = ": client: was not created with NewClient"
+	for name, c := range map[string]*Client{
+		"a zero client": {},
+		"zero services": {Images: &ImagesService{}, Transcriptions: &TranscriptionsService{}},
+	} {
+		for op, call := range allTen(c) {
+			err := call(t.Context())
+			require.ErrorAs(t, err, new(*ValidationError), "%s: %s", name, op)
+			assert.ErrorContains(t, err, text)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+		}
+		n, err := c.Images.Download(t.Context(), aPicture, io.Discard)
+		assert.Zero(t, n)
+		assert.EqualError(t, err, "images.download"+text, name)
+		assert.EqualError(t, transcribe(cancelledContext(t), c, unread), "transcriptions.store"+text)
+	}
+}
 
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestOptionsRefused(t *testing.T) {
 	t.Parallel()
+	nilInside := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return (*closing)(nil) })
 	for name, tt := range map[string]struct {
 		option Option
 		field  string
 		text   string
 	}{
-		"nil http client":          {WithHTTPClient(nil), "http_client", "must not be nil"},
-		"nil key source":           {WithAPIKeySource(nil), "api_key_source", "must not be nil"},
-		"user agent of two lines":  {WithUserAgent("gallery\r\nX-Evil: 1"), "user_agent", "must not contain a line break (at byte 7)"},
-		"update by POST":           {WithUpdateMethod(http.MethodPost), "update_method", "PATCH or PUT"},
-		"update in lower case":     {WithUpdateMethod("patch"), "update_method", "PATCH or PUT"},
-		"update by nothing":        {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
-		"no response at all":       {WithMaxResponseSize(0), "max_response_size", "above 0"},
-		"less than nothing":        {WithMaxResponseSize(-1), "max_response_size", "above 0"},
-		"negative timeout":         {WithResponseTimeout(-time.Second), "response_timeout", "negative"},
-		"negative stall timeout":   {WithStallTimeout(-1), "stall_timeout", "negative"},
-		"negative attempts":        {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
-		"backoffs the wrong way":   {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff", "max_backoff"},
-		"negative budget":          {WithRetryBudget(-1), "retry_budget", "negative"},
-		"seconds without a unit":   {WithResponseTimeout(30), "response_timeout", "write 30*time.Second"},
-		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
-		"nil transport inside":     {WithHTTPClient(&http.Client{Transport: (*closingRoundTripper)(nil)}), "http_client_transport", "must not be a nil *aicontent.closingRoundTripper"},
-		"nil func for transport":   {WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(nil)}), "http_client_transport", "must not be a nil fakes.RoundTripper"},
-		"nil jar inside":           {WithHTTPClient(&http.Client{Jar: (*cookiejar.Jar)(nil)}), "http_client_jar", "must not be a nil *cookiejar.Jar"},
-		"nil limiter inside":       {WithRateLimiter((*tokens)(nil)), "rate_limiter", "must not be a nil *aicontent.tokens (give nil itself for no limit)"},
+		"nil http client": {WithHTTPClient(nil), "http_client", "must not be nil"},
+		"nil key source":  {WithAPIKeySource(nil), "api_key_source", "must not be nil"},
+		"user agent of two lines": {WithUserAgent("gallery\r\nX-Evil: 1"), "user_agent",
+			"must not contain a line break (at byte 7)"},
+		"update by POST":         {WithUpdateMethod(http.MethodPost), "update_method", "PATCH or PUT"},
+		"update in lower case":   {WithUpdateMethod("patch"), "update_method", "PATCH or PUT"},
+		"update by nothing":      {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
+		"no response at all":     {WithMaxResponseSize(0), "max_response_size", "above 0"},
+		"less than nothing":      {WithMaxResponseSize(-1), "max_response_size", "above 0"},
+		"negative timeout":       {WithResponseTimeout(-time.Second), "response_timeout", "negative"},
+		"negative stall timeout": {WithStallTimeout(-1), "stall_timeout", "negative"},
+		"negative attempts":      {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
+		"backoffs the wrong way": {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff",
+			"max_backoff"},
+		"negative budget":        {WithRetryBudget(-1), "retry_budget", "negative"},
+		"seconds without a unit": {WithResponseTimeout(30), "response_timeout", "write 30*time.Second"},
+		"a stall without a unit": {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
+		"nil transport inside": {WithHTTPClient(&http.Client{Transport: (*closing)(nil)}), "http_client_transport",
+			"must not be a nil *aicontent.closing"},
+		"nil func for transport": {WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(nil)}),
+			"http_client_transport", "must not be a nil fakes.RoundTripper"},
+		"nil jar inside": {WithHTTPClient(&http.Client{Jar: (*cookiejar.Jar)(nil)}), "http_client_jar",
+			"must not be a nil *cookiejar.Jar"},
+		"nil limiter inside": {WithRateLimiter((*fakes.Limiter)(nil)), "rate_limiter",
+			"must not be a nil *fakes.Limiter (give nil itself for no limit)"},
 		"nil func for limiter":     {WithRateLimiter(fakes.Limiter(nil)), "rate_limiter", "must not be a nil fakes.Limiter"},
 		"logger without handler":   {WithLogger(&slog.Logger{}), "logger", "must have a handler (make it with slog.New)"},
 		"nil handler inside":       {WithLogger(slog.New((*slog.TextHandler)(nil))), "logger", "must have a handler"},
-		"middleware to nil inside": {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return (*closingRoundTripper)(nil) }), "middleware", "must return a RoundTripper, not nil"},
+		"middleware to nil inside": {nilInside, "middleware", "must return a RoundTripper, not nil"},
 		"nil attempt hook":         {WithAttemptHook(nil), "attempt_hook", "must not be nil"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
@@ -169,19 +175,11 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-func TestNilCallOption(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	for name, call := range allTen(c) {
-		assert.ErrorContains(t, call(t.Context(), nil), "option: must not be nil", name)
-	}
-	assert.Empty(t, *requests)
-}
-
 // What may be nil says so, and does nothing.
 func TestOptionsThatMayBeNil(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithResponseTimeout(0), WithStallTimeout(0))
+	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""),
+		WithUserAgent("  "), WithResponseTimeout(0), WithStallTimeout(0))
 	for name, call := range allTen(c) {
 		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
 	}
@@ -190,81 +188,69 @@ func TestOptionsThatMayBeNil(t *testing.T) {
 	}
 }
 
-func TestUpdateMethod(t *testing.T) {
-	t.Parallel()
-	for _, method := range []string{http.MethodPatch, http.MethodPut} {
-		c, requests := capturing(t, WithUpdateMethod(method))
-		require.NoError(t, allTen(c)["images.update"](t.Context()))
-		require.NoError(t, allTen(c)["transcriptions.update"](t.Context()))
-		assert.Equal(t, method, (*requests)[0].method)
-		assert.Equal(t, method, (*requests)[1].method)
-		assert.Equal(t, "favorite=1", (*requests)[0].body, "only what was set")
-		assert.Equal(t, "result=r", (*requests)[1].body)
-	}
-	c, requests := capturing(t)
-	require.NoError(t, allTen(c)["images.update"](t.Context()))
-	assert.Equal(t, http.MethodPatch, (*requests)[0].method)
-}
-
-func TestBooleanWords(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[bool][2]string{true: {"1", "true"}, false: {"0", "false"}} {
-		for i, opts := range [][]Option{nil, {WithBooleanWords()}} {
-			c, requests := capturing(t, opts...)
-			_, err := c.Images.List(t.Context(), ImageListParams{Favorite: &value})
-			require.NoError(t, err)
-			_, err = c.Transcriptions.List(t.Context(), TranscriptionListParams{Favorite: &value})
-			require.NoError(t, err)
-			_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Favorite: &value})
-			require.NoError(t, err)
-			_, err = c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Favorite: &value})
-			require.NoError(t, err)
-			assert.Equal(t, url.Values{"favorite": {want[i]}}, (*requests)[0].query)
-			assert.Equal(t, url.Values{"favorite": {want[i]}}, (*requests)[1].query)
-			assert.Equal(t, "favorite="+want[i], (*requests)[2].body)
-			assert.Equal(t, "favorite="+want[i], (*requests)[3].body)
-		}
-	}
-	c, requests := capturing(t, WithBooleanWords())
-	_, err := c.Images.List(t.Context(), ImageListParams{})
-	require.NoError(t, err)
-	assert.Empty(t, (*requests)[0].query, "what is not set is not sent, as a word neither")
-}
-
 // A call's option wins over the client's, and never reaches into the next call.
 func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t,
-		WithHeader("X-Tenant", "client"), WithHeader("X-Other", "client"), WithQuery("team", "client"), WithFormField("quality", "client"))
-	ctx := t.Context()
-	store := ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
-	_, err := c.Images.Store(ctx, store, WithHeader("x-tenant", "call"), WithQuery("team", "call"), WithFormField("quality", "call"))
-	require.NoError(t, err)
-	_, err = c.Images.Store(ctx, store)
-	require.NoError(t, err)
+	c, requests := capturing(t, WithHeader("X-Tenant", "client"), WithHeader("X-Other", "client"),
+		WithQuery("team", "client"), WithFormField("quality", "client"))
+	require.NoError(t, allTen(c)["images.store"](t.Context(),
+		WithHeader("x-tenant", "call"), WithQuery("team", "call"), WithFormField("quality", "call")))
+	require.NoError(t, allTen(c)["images.store"](t.Context()))
 	for i, want := range []string{"call", "client"} {
 		r := (*requests)[i]
-		form, err := url.ParseQuery(r.body)
-		require.NoError(t, err)
 		assert.Equal(t, []string{want}, r.header["X-Tenant"])
 		assert.Equal(t, []string{"client"}, r.header["X-Other"])
 		assert.Equal(t, url.Values{"team": {want}}, r.query)
-		assert.Equal(t, url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}, "quality": {want}}, form)
+		assert.Equal(t, "description=d&name=n&quality="+want+"&resolution=256x256", r.body)
 	}
 }
 
+// A parameter of the caller's wins over the documented one of its name, which is then not sent, and so not checked. A
+// name that ends in [] is a list, any other has one value: the last.
 func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t)
-	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"per_page": {"500"}, "search": {"a"}, "x[]": {"a b&c"}}, (*requests)[0].query)
-	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: new("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
-	require.NoError(t, err)
-	assert.Equal(t, "name=b&x=1", (*requests)[1].body)
-	_, err = c.Images.Show(t.Context(), "7", WithFormField("x", "1"))
-	require.NoError(t, err)
-	assert.Empty(t, (*requests)[2].body, "what has no form sends none")
+	client := []Option{WithQuery("ids[]", "1"), WithQuery("team", "a")}
+	list := func(params ImageListParams, opts ...CallOption) func(*Client) error {
+		return func(c *Client) error { return second(c.Images.List(t.Context(), params, opts...)) }
+	}
+	store := func(params ImageStoreParams, opts ...CallOption) func(*Client) error {
+		return func(c *Client) error { return second(c.Images.Store(t.Context(), params, opts...)) }
+	}
+	for name, row := range map[string]struct {
+		opts []Option
+		call func(*Client) error
+		want string // the query and the form
+	}{
+		"one of two parameters": {nil, list(ImageListParams{PerPage: PerPage10, Search: "a"},
+			WithQuery("per_page", "500"), WithQuery("x[]", "a b&c")), "per_page=500&search=a&x%5B%5D=a+b%26c "},
+		"values that are not documented": {nil, list(ImageListParams{PerPage: 7, SortBy: "size"},
+			WithQuery("per_page", "200"), WithQuery("sort_by", "words")), "per_page=200&sort_by=words "},
+		"a value that the client's options replace": {[]Option{WithQuery("per_page", "200")},
+			list(ImageListParams{PerPage: 7}), "per_page=200 "},
+		"a list, and the last of several": {client, list(ImageListParams{Search: "s"}, WithQuery("ids[]", "2"),
+			WithQuery("ids[]", "2"), WithQuery("team", "b"), WithQuery("search", "x"), WithQuery("search", "y")),
+			"ids%5B%5D=1&ids%5B%5D=2&ids%5B%5D=2&search=y&team=b "},
+		"the same in a form": {nil, store(aStore, WithFormField("tags[]", "a"), WithFormField("tags[]", "b"),
+			WithFormField("x", "1"), WithFormField("x", "2")),
+			" description=d&name=n&resolution=256x256&tags%5B%5D=a&tags%5B%5D=b&x=2"},
+		"a field that is not documented": {nil, store(ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7"},
+			WithFormField("resolution", "8x8")), " description=d&name=n&resolution=8x8"},
+		"a field of an update": {nil, func(c *Client) error {
+			params := ImageUpdateParams{Name: new("a")}
+			return second(c.Images.Update(t.Context(), "7", params, WithFormField("name", "b"),
+				WithFormField("x", "1")))
+		}, " name=b&x=1"},
+		"a call without a form": {nil, func(c *Client) error {
+			return second(c.Images.Show(t.Context(), "7", WithFormField("x", "1")))
+		}, " "},
+	} {
+		c, requests := capturing(t, row.opts...)
+		require.NoError(t, row.call(c), name)
+		assert.Equal(t, row.want, (*requests)[0].query.Encode()+" "+(*requests)[0].body, name)
+	}
+	c, _ := capturing(t)
+	err := list(ImageListParams{PerPage: 7, Sort: "up"}, WithQuery("sort", "random"))(c)
+	assert.Equal(t, []string{"per_page"}, fieldsOf(t, err))
 }
 
 // Accept is the caller's to change, for a deployment that wants a version there.
@@ -296,58 +282,36 @@ func TestOptionsCanBeShared(t *testing.T) {
 	group.Wait()
 }
 
-func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
-	require.NoError(t, allTen(c)["images.show"](t.Context()))
-	assert.Equal(t, "Bearer from-the-source", (*requests)[0].header.Get("Authorization"))
-	// What it returns is checked as the key is, each time.
-	for _, key := range []string{"", " ", "a\nb", "ü"} {
-		c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))
-		for name, call := range allTen(c) {
-			err := call(t.Context())
-			assert.ErrorContains(t, err, "API key source: the key", name)
-			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
-		}
-		assert.Empty(t, *requests)
-	}
-}
-
-func TestResponseOption(t *testing.T) {
-	t.Parallel()
-	c, _ := capturing(t)
-	old := &Response{StatusCode: 999}
-	resp := old
-	require.NoError(t, allTen(c)["images.show"](t.Context(), WithResponse(&resp)))
-	require.NotNil(t, resp)
-	assert.Equal(t, 200, resp.StatusCode)
-	assert.Equal(t, 1, resp.Attempts)
-	assert.Equal(t, `{"id":7}`, string(resp.Body))
-	_, err := c.Images.Show(t.Context(), "", WithResponse(&resp))
-	assert.Error(t, err)
-	assert.Nil(t, resp, "the response to the call before must not be taken for this one's")
-}
-
 func TestMaxResponseSize(t *testing.T) {
 	t.Parallel()
+	const limit = 32 << 20 // as documented
 	body := `{"id":7,"name":"` + strings.Repeat("a", 100) + `"}`
-	for limit, ok := range map[int64]bool{int64(len(body)): true, int64(len(body)) - 1: false, 1: false, 1<<63 - 1: true} {
-		c, err := NewClient("https://content.example.com", fakes.Key, WithMaxResponseSize(limit), WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.OK(body))}))
-		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "7")
-		if ok {
-			assert.NoError(t, err)
+	long := body + strings.Repeat(" ", limit+1-len(body))
+	for name, row := range map[string]struct {
+		body string
+		opts []Option
+		kept int // bytes of a response that is too large
+	}{
+		"as long as the limit":    {body, []Option{WithMaxResponseSize(int64(len(body)))}, 0},
+		"longer by a byte":        {body, []Option{WithMaxResponseSize(int64(len(body)) - 1)}, len(body) - 1},
+		"a limit of a byte":       {body, []Option{WithMaxResponseSize(1)}, 1},
+		"the largest limit":       {body, []Option{WithMaxResponseSize(1<<63 - 1)}, 0},
+		"as long as the default":  {long[:limit], nil, 0},
+		"longer than the default": {long, nil, maxErrorBody},
+	} {
+		err := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.OK(row.body)), row.opts...))
+		if row.kept == 0 {
+			assert.NoError(t, err, name)
 			continue
 		}
 		var unread *DecodeError
-		require.ErrorAs(t, err, &unread)
-		assert.ErrorContains(t, err, "WithMaxResponseSize")
-		assert.Equal(t, body[:limit], string(unread.Body))
+		require.ErrorAs(t, err, &unread, name)
+		assert.ErrorContains(t, err, " bytes (WithMaxResponseSize)", name)
+		assert.True(t, row.body[:row.kept] == string(unread.Body), name)
 	}
 }
 
-// Tracing, signing and caching must see each attempt, in a known order, and lose nothing of what is
-// proven.
+// Tracing, signing and caching must see each attempt, in a known order, and lose nothing of what is proven.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	var log []string
@@ -363,151 +327,99 @@ func TestMiddleware(t *testing.T) {
 		})
 	}
 	attempts := 0
-	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
-		switch attempts++; {
-		case attempts == 1:
-			w.WriteHeader(http.StatusBadGateway)
-		default:
-			fakes.RespondToAll(w, r)
-		}
-	})
-	for name, opts := range map[string][]Option{"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})}} {
+	for name, opts := range map[string][]Option{
+		"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})},
+	} {
 		log, calls, attempts = nil, 0, 0
-		c, err := NewClient(baseURL, fakes.Key, append(opts, note("outer"), note("inner"), WithRetryPolicy(quick))...)
-		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "7")
-		require.NoError(t, err)
+		c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+			if attempts++; attempts == 1 {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			fakes.RespondToAll(w, r)
+		}, append(opts, note("outer"), note("inner"), WithRetryPolicy(quick))...)
+		require.NoError(t, showSeven(t.Context(), c))
 		const show = " GET /tenant/api/v1/images/7"
 		assert.Equal(t, []string{"outer" + show, "inner" + show, "outer" + show, "inner" + show}, log, name)
 		require.NoError(t, allTen(c)["images.store"](t.Context()))
 		assert.Equal(t, 2, calls, "once per client")
-		c.CloseIdleConnections()
 	}
 }
 
-// What was written is known through a middleware too: a connection that never was is NotExecuted, and a store is retried.
+// What was written is known through a middleware too: a connection that never was is NotExecuted, and every call is
+// retried.
 func TestMiddlewareKeepsOutcomes(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(nil)
 	srv.Close()
-	attempts := 0
-	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	// Some middleware loses the chain of an error.
+	traced := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			attempts++
-			resp, err := next.RoundTrip(r)
-			if err != nil {
-				// Some middleware loses the chain of an error.
-				err = fmt.Errorf("traced: %v", err)
-			}
-			return resp, err
+			_, err := next.RoundTrip(r)
+			return nil, fmt.Errorf("traced: %v", err)
 		})
-	}))
-	require.NoError(t, err)
-	_, err = c.Images.Store(t.Context(), aStore)
-	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
-	assert.Equal(t, 3, attempts)
-}
-
-// A middleware that does not pass it on must not keep connections open.
-func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
-	t.Parallel()
-	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.RespondToAll))
-	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateClosed {
-			closed <- struct{}{}
-		}
-	}
-	srv.Start()
-	defer srv.Close()
-	c, err := NewClient(srv.URL, fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(next.RoundTrip) }))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	require.NoError(t, err)
-	c.CloseIdleConnections()
-	<-closed
-}
-
-// A client and a service that NewClient did not make say so, instead of a bare nil dereference.
-func TestZeroClients(t *testing.T) {
-	t.Parallel()
-	assert.NotPanics(t, func() { _ = (&Client{}).String() })
-	assert.NotPanics(t, (&Client{}).CloseIdleConnections)
-	for name, c := range map[string]*Client{
-		"a zero client": {},
-		"zero services": {Images: &ImagesService{}, Transcriptions: &TranscriptionsService{}},
-	} {
+	})
+	for name, opts := range map[string][]Option{"none": nil, "traced": {traced}} {
+		c, err := NewClient(srv.URL+"/tenant", fakes.Key, append(opts, WithRetryPolicy(quick))...)
+		require.NoError(t, err)
 		for op, call := range allTen(c) {
 			err := call(t.Context())
-			var invalid *ValidationError
-			require.ErrorAs(t, err, &invalid, "%s: %s", name, op)
-			assert.ErrorContains(t, err, ": client: was not created with NewClient")
-			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+			var lost *CallError
+			require.ErrorAs(t, err, &lost, "%s %s", name, op)
+			assert.Equal(t, 3, lost.Attempts, "%s %s", name, op)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%s %s", name, op)
+			assert.Equal(t, name == "none", errors.As(err, new(*net.OpError)), "the cause is there for errors.As")
 		}
-		n, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
-		assert.Zero(t, n)
-		assert.EqualError(t, err, "images.download: client: was not created with NewClient", name)
 	}
-}
-
-// A name that ends in [] is a list, any other has one value: the last.
-func TestRepeatedParameters(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t, WithQuery("ids[]", "1"), WithQuery("team", "a"))
-	_, err := c.Images.List(t.Context(), ImageListParams{Search: "s"},
-		WithQuery("ids[]", "2"), WithQuery("ids[]", "2"), WithQuery("team", "b"), WithQuery("search", "x"), WithQuery("search", "y"))
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"ids[]": {"1", "2", "2"}, "team": {"b"}, "search": {"y"}}, (*requests)[0].query)
-	_, err = c.Images.Store(t.Context(), aStore, WithFormField("tags[]", "a"), WithFormField("tags[]", "b"), WithFormField("x", "1"), WithFormField("x", "2"))
-	require.NoError(t, err)
-	form, err := url.ParseQuery((*requests)[1].body)
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}, "tags[]": {"a", "b"}, "x": {"2"}}, form)
 }
 
 // A field of the caller's counts as given, except for the file, of which there would be two.
 func TestFormFieldsForRequiredOnes(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
-	_, err := c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d"}, WithFormField("resolution", "1536x1024"))
-	require.NoError(t, err)
-	assert.Equal(t, "description=d&name=n&resolution=1536x1024", (*requests)[0].body)
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7", Style: "odd"}, WithFormField("resolution", ""))
-	assert.ErrorContains(t, err, `style "odd"`)
-	assert.NotContains(t, err.Error(), "7x7", "what is not sent is not checked")
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("description", "x"))
-	assert.EqualError(t, err, "images.store: name: is required")
-	wav := FileFromBytes("a.wav", []byte(wavHead))
-	for _, file := range []File{wav, {}} {
-		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithFormField("file", "x"), WithoutValidation())
-		assert.EqualError(t, err, `transcriptions.store: file "x": must be given as TranscriptionStoreParams.File, not as a form field`)
+	store := func(params ImageStoreParams, opts ...CallOption) error {
+		return second(c.Images.Store(t.Context(), params, opts...))
 	}
-	assert.Len(t, *requests, 1)
-	_, err = c.Images.Store(t.Context(), aStore, WithFormField("file", "x"))
-	assert.NoError(t, err, "an image has no file")
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = c.Images.Store(ended, ImageStoreParams{Name: "n", Resolution: Resolution256x256}, WithFormField("description", ""))
-	assert.ErrorIs(t, err, context.Canceled, "an empty description that was given is sent")
+	require.NoError(t, store(ImageStoreParams{Name: "n", Description: "d"}, WithFormField("resolution", "1536x1024")))
+	require.NoError(t, store(ImageStoreParams{Name: "n", Resolution: "256x256"}, WithFormField("description", "")))
+	require.NoError(t, store(aStore, WithFormField("file", "x")), "an image has no file")
+	assert.Equal(t, "description=d&name=n&resolution=1536x1024", (*requests)[0].body)
+	assert.Equal(t, "description=&name=n&resolution=256x256", (*requests)[1].body,
+		"an empty field that was given is sent")
+	*requests = nil
+	odd := ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7", Style: "odd"}
+	assert.Equal(t, []string{"style"}, fieldsOf(t, store(odd, WithFormField("resolution", ""))))
+	unnamed := ImageStoreParams{Description: "d", Resolution: Resolution256x256}
+	assert.EqualError(t, store(unnamed, WithFormField("description", "x")), "images.store: name: is required")
+	for _, file := range []File{FileFromBytes("a.wav", []byte(wavHead)), {}} {
+		err := transcribe(t.Context(), c, file, WithFormField("file", "x"), WithoutValidation())
+		assert.EqualError(t, err, `transcriptions.store: file "x": must be given as TranscriptionStoreParams.File, `+
+			`not as a form field`)
+	}
+	assert.Empty(t, *requests)
 }
 
 // Bytes that are no UTF-8 are a 500 of the service: they are refused before the network, whatever is waived.
 func TestTextThatIsNoUTF8(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t)
+	c, requests := capturing(t, WithoutValidation())
 	ctx := t.Context()
 	const bad = "a\xff"
 	wav := FileFromBytes("a.wav", []byte(wavHead))
+	named := FileFromBytes(bad, []byte(wavHead))
 	for name, row := range map[string]struct {
 		err   error
 		field string
 	}{
-		"name":                 {second(c.Images.Store(ctx, ImageStoreParams{Name: bad, Description: "d", Resolution: Resolution256x256}, WithoutValidation())), "name"},
-		"description":          {second(c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: bad, Resolution: Resolution256x256}, WithoutValidation())), "description"},
-		"of a transcription":   {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: bad, File: wav}, WithoutValidation())), "name"},
-		"search":               {second(c.Images.List(ctx, ImageListParams{Search: bad}, WithoutValidation())), "search"},
-		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new(bad)}, WithoutValidation())), "result"},
-		"file name":            {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes(bad, []byte(wavHead))}, WithoutValidation())), "file"},
+		"name": {second(c.Images.Store(ctx, ImageStoreParams{bad, "d", "256x256", "", "", ""})), "name"},
+		"description": {second(c.Images.Store(ctx, ImageStoreParams{"n", bad, "256x256", "", "", ""})),
+			"description"},
+		"of a transcription": {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: bad, File: wav})),
+			"name"},
+		"search": {second(c.Images.List(ctx, ImageListParams{Search: bad})), "search"},
+		"result": {second(c.Transcriptions.Update(ctx, "7",
+			TranscriptionUpdateParams{Result: new(bad)})), "result"},
+		"file name":            {transcribe(ctx, c, named), "file"},
 		"query":                {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
 		"name of a query":      {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},
 		"form field":           {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField("f", bad))), "f"},
@@ -539,51 +451,24 @@ func TestHintsAreApart(t *testing.T) {
 	}
 }
 
-// What WithQuery or WithFormField replaces is not sent, and so not checked.
-func TestReplacedValuesAreNotChecked(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, SortBy: "size"}, WithQuery("per_page", "200"), WithQuery("sort_by", "words"))
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"per_page": {"200"}, "sort_by": {"words"}}, (*requests)[0].query)
-	_, err = c.Images.List(t.Context(), ImageListParams{PerPage: 7, Sort: "up"}, WithQuery("sort", "random"))
-	assert.EqualError(t, err, `images.list: per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it anyway)`)
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7"}, WithFormField("resolution", "8x8"))
-	require.NoError(t, err)
-	assert.Equal(t, "description=d&name=n&resolution=8x8", (*requests)[1].body)
-	c, _ = capturing(t, WithQuery("per_page", "200"))
-	_, err = c.Images.List(t.Context(), ImageListParams{PerPage: 7})
-	assert.NoError(t, err, "also where the client's options replace it")
-}
-
-func TestNowhereForAResponse(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	_, err := c.Images.Show(t.Context(), "7", WithResponse(nil))
-	require.ErrorIs(t, err, ErrInvalid)
-	assert.ErrorContains(t, err, "response: must not be nil")
-	assert.Empty(t, *requests)
-}
-
 // What is stored under another name than the call's is never found again.
 func TestNameOfAStoreIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
-	upload := TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte(wavHead))}
+	file := FileFromBytes("a.wav", []byte(wavHead))
 	for _, name := range []string{"mine", aStore.Name, ""} {
 		for _, opts := range [][]CallOption{{WithFormField("name", name)}, {WithFormField("name", name), WithoutValidation()}} {
 			_, err := c.Images.Store(t.Context(), aStore, opts...)
-			require.ErrorContains(t, err, "must be given once: as Name of the params, or as a form field")
-			_, err = c.Transcriptions.Store(t.Context(), upload, opts...)
-			require.ErrorAs(t, err, new(*ValidationError))
+			for _, err := range []error{err, transcribe(t.Context(), c, file, opts...)} {
+				require.ErrorAs(t, err, new(*ValidationError))
+				assert.ErrorContains(t, err, "must be given once: as Name of the params, or as a form field")
+			}
 		}
 	}
 	assert.Empty(t, *requests)
 	unnamed := aStore
 	unnamed.Name = ""
 	_, err := c.Images.Store(t.Context(), unnamed, WithFormField("name", "mine"))
-	require.NoError(t, err)
-	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: new("a")}, WithFormField("name", "mine"))
 	assert.NoError(t, err)
 }
 
@@ -629,49 +514,43 @@ func TestStoreTimeout(t *testing.T) {
 func TestHTTPClientTimeoutsBelowTheStoreTimeoutAreRefused(t *testing.T) {
 	t.Parallel()
 	const advice = ": it counts the upload too, and would end Store calls that are billed (leave it 0: "
+	const least = "must be 0, or at least the store timeout of "
 	for name, row := range map[string]struct {
 		timeout time.Duration
 		opts    []Option
 		text    string // empty if there is a client
 	}{
-		"none":                       {0, nil, ""},
-		"none, and no limit":         {0, []Option{WithStoreTimeout(0)}, ""},
-		"the default":                {10 * time.Minute, nil, ""},
-		"below the default":          {30 * time.Second, nil, `"30s": must be 0, or at least the store timeout of 10m0s`},
-		"just below the default":     {10*time.Minute - 1, nil, `"9m59.999999999s": must be 0, or at least the store timeout of 10m0s`},
-		"above an option":            {time.Minute, []Option{WithStoreTimeout(time.Minute)}, ""},
-		"below an option":            {time.Hour, []Option{WithStoreTimeout(2 * time.Hour)}, `"1h0m0s": must be 0, or at least the store timeout of 2h0m0s`},
-		"any, and no limit":          {100 * time.Hour, []Option{WithStoreTimeout(0)}, `"100h0m0s": must be 0 if the store timeout is infinite`},
-		"negative":                   {-1, nil, `"-1ns": must be 0, or at least the store timeout of 10m0s`},
+		"none":                   {0, nil, ""},
+		"none, and no limit":     {0, []Option{WithStoreTimeout(0)}, ""},
+		"the default":            {10 * time.Minute, nil, ""},
+		"below the default":      {30 * time.Second, nil, `"30s": ` + least + "10m0s"},
+		"just below the default": {10*time.Minute - 1, nil, `"9m59.999999999s": ` + least + "10m0s"},
+		"above an option":        {time.Minute, []Option{WithStoreTimeout(time.Minute)}, ""},
+		"below an option": {time.Hour, []Option{WithStoreTimeout(2 * time.Hour)},
+			`"1h0m0s": ` + least + "2h0m0s"},
+		"any, and no limit": {time.Hour, []Option{WithStoreTimeout(0)},
+			`"1h0m0s": must be 0 if the store timeout is infinite`},
+		"negative":                   {-1, nil, `"-1ns": ` + least + "10m0s"},
 		"the last of several limits": {time.Minute, []Option{WithStoreTimeout(0), WithStoreTimeout(time.Second)}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			hc := WithHTTPClient(&http.Client{Timeout: row.timeout})
-			for _, opts := range [][]Option{append([]Option{hc}, row.opts...), append(slices.Clip(row.opts), hc)} {
-				_, err := NewClient("https://content.example.com", fakes.Key, opts...)
-				if row.text == "" {
-					assert.NoError(t, err)
-					continue
-				}
-				assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err))
-				assert.ErrorContains(t, err, "aicontent.NewClient: http_client_timeout "+row.text+advice)
+		hc := WithHTTPClient(&http.Client{Timeout: row.timeout})
+		for _, opts := range [][]Option{append([]Option{hc}, row.opts...), append(slices.Clip(row.opts), hc)} {
+			_, err := NewClient("https://content.example.com", fakes.Key, opts...)
+			if row.text == "" {
+				assert.NoError(t, err, name)
+				continue
 			}
-		})
+			assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err), name)
+			assert.ErrorContains(t, err, "aicontent.NewClient: http_client_timeout "+row.text+advice, name)
+		}
 	}
 }
 
 // The same for the limit of one Store call. Other calls have limits of their own, so they may be given one.
 func TestStoreTimeoutsAboveTheHTTPClientTimeoutAreRefused(t *testing.T) {
 	t.Parallel()
-	requests := 0
-	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{
-		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			requests++
-			return fakes.OK(fakes.StoredImage)(r)
-		}),
-		Timeout: 10 * time.Minute,
-	}))
-	require.NoError(t, err)
+	s := script(fakes.OK(fakes.StoredImage))
+	c := using(t, &http.Client{Transport: s, Timeout: 10 * time.Minute})
 	transcription := TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte(wavHead))}
 	for _, limit := range []time.Duration{0, 10*time.Minute + 1} {
 		opt := WithStoreTimeout(limit)
@@ -681,59 +560,38 @@ func TestStoreTimeoutsAboveTheHTTPClientTimeoutAreRefused(t *testing.T) {
 			assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err))
 		}
 	}
-	assert.Zero(t, requests)
-	_, err = c.Images.Store(t.Context(), aStore, WithStoreTimeout(10*time.Minute))
-	assert.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7", WithStoreTimeout(0))
-	assert.NoError(t, err)
-	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{}, WithStoreTimeout(0))
-	assert.NoError(t, err)
-	assert.Equal(t, 3, requests)
+	assert.Empty(t, s.Sent)
+	assert.NoError(t, allTen(c)["images.store"](t.Context(), WithStoreTimeout(10*time.Minute)))
+	assert.NoError(t, allTen(c)["images.show"](t.Context(), WithStoreTimeout(0)))
+	assert.NoError(t, allTen(c)["images.update"](t.Context(), WithStoreTimeout(0)))
 }
 
-// A program that wants no limit gives the largest number it knows. Counted in fractions of a token, that was none.
+// A program that wants no limit gives 0, or the largest number it knows, even if it is counted in fractions of a token.
 func TestHugeRetryBudgetsAreNoLimit(t *testing.T) {
 	t.Parallel()
-	for _, budget := range []int{math.MaxInt, math.MaxInt/5 + 1, math.MaxInt / 10, maxBudget + 1} {
-		failing := fakes.Responses{fakes.Respond(500, "no"), fakes.Respond(500, "no"), fakes.OK(fakes.StoredImage)}
-		s := &fakes.Script{Responses: slices.Repeat(failing, 3)}
+	for _, budget := range []int{0, math.MaxInt, math.MaxInt/5 + 1, math.MaxInt / 10, maxBudget + 1} {
+		s := script(fakes.Respond(500, ``))
 		c := over(t, s, WithRetryBudget(budget), WithRetryPolicy(quick))
-		for range 3 {
-			_, err := c.Images.Show(t.Context(), "7")
-			assert.NoError(t, err, budget)
+		for range 100 {
+			require.ErrorIs(t, showSeven(t.Context(), c), ErrServer)
 		}
-	}
-}
-
-// Without WithMaxResponseSize the documented limit holds.
-func TestResponsesOf32MiBAreReadByDefault(t *testing.T) {
-	t.Parallel()
-	const limit = 32 << 20
-	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
-	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body[:size])}}
-		_, err := over(t, s).Images.Show(t.Context(), "7")
-		if text == "" {
-			require.NoError(t, err)
-		} else {
-			assert.ErrorContains(t, err, text)
-		}
+		assert.Len(t, s.Asked, 300, budget)
 	}
 }
 
 // The headers of a request are a middleware's to add to, one without touching another.
 func TestMiddlewareMayAddToOneHeaderWithoutAnother(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(`{"id":7}`)}}
-	_, err := over(t, s, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	s := script(fakes.OK(`{"id":7}`))
+	add := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
 				r.Header.Add(name, "added")
 			}
 			return next.RoundTrip(r)
 		})
-	})).Images.Show(t.Context(), "7")
-	require.NoError(t, err)
+	})
+	require.NoError(t, showSeven(t.Context(), over(t, s, add)))
 	header := s.Sent[0].Header
 	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
 	assert.Equal(t, []string{"Bearer " + fakes.Key, "added"}, header["Authorization"])
@@ -742,31 +600,16 @@ func TestMiddlewareMayAddToOneHeaderWithoutAnother(t *testing.T) {
 
 func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked []string
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
-		c := over(t, s,
-			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
-			WithAPIKeySource(func(context.Context) (string, error) {
-				asked = append(asked, "key")
-				return fmt.Sprint("api-key-", len(asked)), nil
-			}))
-		_, err := c.Images.Show(t.Context(), "7")
-		require.NoError(t, err)
-		assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
-		for i, key := range []string{"api-key-2", "api-key-4", "api-key-6"} {
-			assert.Equal(t, "Bearer "+key, s.Sent[i].Header.Get("Authorization"))
-		}
-	})
-}
-
-func TestOneAttemptByPolicy(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
-	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(oneAttempt))
-	require.ErrorIs(t, err, ErrServer)
-	assert.Len(t, s.Asked, 1)
-	assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no word of attempts where there was one")
+	var asked []string
+	s := script(fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage))
+	c := over(t, s, WithRetryPolicy(quick),
+		limited(func(int) error { asked = append(asked, "limiter"); return nil }),
+		keys(func(n int) (string, error) { asked = append(asked, "key"); return fmt.Sprint("api-key-", n), nil }))
+	require.NoError(t, showSeven(t.Context(), c))
+	assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
+	for i, key := range []string{"api-key-1", "api-key-2", "api-key-3"} {
+		assert.Equal(t, "Bearer "+key, s.Sent[i].Header.Get("Authorization"), "it wins over the key of the client")
+	}
 }
 
 // An outage must not be multiplied by the clients that suffer from it.
@@ -774,25 +617,23 @@ func TestRetryBudgetLimitsRequestsInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			requests.Add(1)
 			return fakes.Respond(500, ``)(r)
-		})}))
-		require.NoError(t, err)
+		}))
 		var group sync.WaitGroup
 		for range 32 {
 			group.Go(func() {
 				for range 100 {
-					_, err := c.Images.Show(t.Context(), "7")
-					assert.ErrorIs(t, err, ErrServer)
+					assert.ErrorIs(t, showSeven(t.Context(), c), ErrServer)
 				}
 			})
 		}
 		group.Wait()
 		assert.LessOrEqual(t, requests.Load(), int64(3300))
 		start := time.Now()
-		_, err = c.Images.Show(t.Context(), "7")
-		assert.EqualError(t, err, "images.show: 500: internal server error (not retried: the client's retry budget is used up (WithRetryBudget))")
+		assert.EqualError(t, showSeven(t.Context(), c), "images.show: 500: internal server error "+
+			"(not retried: the client's retry budget is used up (WithRetryBudget))")
 		assert.Zero(t, time.Since(start))
 		assert.Zero(t, retriesLeft(c))
 	})
@@ -801,14 +642,12 @@ func TestRetryBudgetLimitsRequestsInAnOutage(t *testing.T) {
 // Ten calls that succeed at once pay for one retry, a call that succeeds in the end pays for its own.
 func TestRetryBudgetIsGivenBack(t *testing.T) {
 	t.Parallel()
-	up := fakes.OK(fakes.StoredImage)
-	down := fakes.Respond(500, ``)
-	s := &fakes.Script{Responses: fakes.Responses{down}}
-	c := over(t, s, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
+	up, down := fakes.OK(fakes.StoredImage), fakes.Respond(500, ``)
+	s := script()
+	c := over(t, s, WithRetryBudget(3), WithRetryPolicy(quick))
 	show := func(next ...func(*http.Request) (*http.Response, error)) error {
 		s.Asked, s.Responses = nil, next
-		_, err := c.Images.Show(t.Context(), "7")
-		return err
+		return showSeven(t.Context(), c)
 	}
 	require.Error(t, show(down))
 	require.Equal(t, 1, retriesLeft(c))
@@ -824,59 +663,16 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 		require.NoError(t, show(up))
 	}
 	require.Equal(t, 3, retriesLeft(c), "never more than at first")
-	require.NoError(t, over(t, s, WithRetryBudget(0)).Images.Delete(t.Context(), "7"))
-}
-
-// Without a limit each call has its attempts.
-func TestRetryBudgetOfZeroHasNoLimit(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``)}}
-	c := over(t, s, WithRetryBudget(0), WithRetryPolicy(quick))
-	for range 300 {
-		_, err := c.Images.Show(t.Context(), "7")
-		require.ErrorIs(t, err, ErrServer)
-	}
-	assert.Len(t, s.Asked, 900)
-}
-
-// A wait that the service asked for, and another key after a 401, are no outage.
-func TestRetryAfterAndRenewalCostNoBudget(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "1")}}
-		c := over(t, s)
-		_, err := c.Images.Show(t.Context(), "7")
-		require.ErrorIs(t, err, ErrServer)
-		assert.Len(t, s.Asked, 4)
-		assert.Equal(t, 100, retriesLeft(c))
-	})
-	asked := 0
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``)}}
-	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("api-key-", asked), nil }))
-	_, err := c.Images.Show(t.Context(), "7")
-	require.ErrorIs(t, err, ErrUnauthorized)
-	assert.Len(t, s.Asked, 2)
-	assert.Equal(t, 100, retriesLeft(c))
 }
 
 // retriesLeft returns what the retry budget of a client has left.
 func retriesLeft(c *Client) int { return c.sender().Budget.Retries() }
 
-// The file of a call that cannot be made is not waited for.
-func TestStoreOfNoClientDoesNotTouchTheFile(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	file := FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { t.Error("it was read"); return 0, io.EOF }))
-	for _, service := range []*TranscriptionsService{nil, {}, new(Client).Transcriptions} {
-		_, err := service.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
-		assert.EqualError(t, err, "transcriptions.store: client: was not created with NewClient")
-	}
-}
-
 // A policy that sets one field must not turn the others off.
 func TestZeroFieldsOfARetryPolicyHaveTheDefaults(t *testing.T) {
 	t.Parallel()
+	c, _ := capturing(t, WithRetryPolicy(RetryPolicy{MinBackoff: time.Hour}))
+	require.NotNil(t, c, "a limit that is not set is no lower one")
 	d := DefaultRetryPolicy()
 	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute}, d, "as documented")
 	for name, row := range map[string]struct{ given, want RetryPolicy }{
@@ -888,19 +684,5 @@ func TestZeroFieldsOfARetryPolicyHaveTheDefaults(t *testing.T) {
 		"negative durations, which are off": {RetryPolicy{0, -1, -1, -1}, RetryPolicy{MaxAttempts: 4}},
 	} {
 		assert.Equal(t, row.want, row.given.withDefaults(), name)
-	}
-}
-
-func TestRetryPolicyRefusesNonsense(t *testing.T) {
-	t.Parallel()
-	_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(RetryPolicy{MinBackoff: time.Hour}))
-	require.NoError(t, err, "a limit that is not set is no lower one")
-	for text, policy := range map[string]RetryPolicy{
-		`max_attempts "-1": must not be negative`:           {MaxAttempts: -1},
-		`min_backoff "1m0s": must not be above max_backoff`: {MinBackoff: time.Minute, MaxBackoff: time.Second},
-	} {
-		_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(policy))
-		require.ErrorIs(t, err, ErrInvalid)
-		assert.ErrorContains(t, err, text)
 	}
 }

@@ -3,7 +3,6 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,6 +33,17 @@ func pages(t testing.TB, respond func(query url.Values) string, opts ...Option) 
 		return http.StatusTeapot, ""
 	}}
 	return &book{over(t, transport, append([]Option{WithRetryPolicy(oneAttempt)}, opts...)...), transport}
+}
+
+// twoPages is a book with a first page, and a second one for every query of a page or a cursor.
+func twoPages(t testing.TB, first, second string) *book {
+	t.Helper()
+	return pages(t, func(query url.Values) string {
+		if query.Get("page")+query.Get("cursor")+query.Get("page_token") == "" {
+			return first
+		}
+		return second
+	})
 }
 
 // recordsOf writes records with these ids.
@@ -73,13 +83,10 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 		"key":       `"links":{"next":"https://user:pass@evil.example.com/?page=2#page=3"}`,
 		"numbers":   `"meta":{"current_page":1,"last_page":2}`,
 	} {
-		b := pages(t, func(query url.Values) string {
-			if query.Get("page") == "" {
-				return `{"data":` + recordsOf(9, 8) + `,` + next + `}`
-			}
-			return `{"data":` + recordsOf(7) + `,"meta":{"current_page":2,"last_page":2}}`
-		})
-		ids, err := walked(t, b, ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: new(false), PerPage: PerPage10}, WithQuery("tenant", "7"))
+		b := twoPages(t, `{"data":`+recordsOf(9, 8)+`,`+next+`}`,
+			`{"data":`+recordsOf(7)+`,"meta":{"current_page":2,"last_page":2}}`)
+		params := ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: new(false), PerPage: PerPage10}
+		ids, err := walked(t, b, params, WithQuery("tenant", "7"))
 		require.NoError(t, err, name)
 		assert.Equal(t, "9 8 7", ids, name)
 		const filters = "per_page=10&search=sea+%26+storm&style=retro&tenant=7"
@@ -87,14 +94,16 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 	}
 }
 
-// Pages cost: one is fetched when its first record is due, and none after the loop is left.
+// Pages cost: one is fetched when its first record is due, and none after the loop is left or the context has ended.
 func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(query url.Values) string {
-		page, _ := strconv.Atoi(query.Get("page"))
+		page := atoi(query.Get("page"))
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(2*page, 2*page+1), page+1)
 	})
-	all := b.Images.All(t.Context(), ImageListParams{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	all := b.Images.All(ctx, ImageListParams{})
 	require.Empty(t, b.Asked, "before the loop")
 	seen := 0
 	for image, err := range all {
@@ -106,19 +115,29 @@ func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 		}
 	}
 	assert.Len(t, b.Asked, 3)
+	var ids []string
+	var failed error
 	for image, err := range all {
-		require.NoError(t, err)
-		assert.Equal(t, ID("0"), image.ID, "a second loop begins anew")
-		break
+		require.NoError(t, failed, "nothing comes after an error")
+		if failed = err; err != nil {
+			continue
+		}
+		if ids = append(ids, string(image.ID)); image.ID == "2" {
+			cancel()
+		}
 	}
+	assert.Equal(t, []string{"0", "1", "2", "3"}, ids, "a second loop begins anew")
+	require.ErrorIs(t, failed, context.Canceled)
+	assert.Len(t, b.Asked, 5)
 }
 
 // A page's number in an address of the caller's own leads to that page, and on from there.
 func TestPageByNumber(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(query url.Values) string {
-		page, _ := strconv.Atoi(query.Get("page"))
-		return fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":4,"per_page":2,"total":8}}`, recordsOf(10*page, 10*page+1), page)
+		page := atoi(query.Get("page"))
+		const list = `{"data":%s,"meta":{"current_page":%d,"last_page":4,"per_page":2,"total":8}}`
+		return fmt.Sprintf(list, recordsOf(10*page, 10*page+1), page)
 	})
 	page, err := b.Images.List(t.Context(), ImageListParams{Style: StyleRetro}, WithQuery("page", "3"))
 	require.NoError(t, err)
@@ -138,42 +157,19 @@ func TestPageByNumber(t *testing.T) {
 // it.
 func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 	t.Parallel()
-	const total = 120
-	var want []string
+	const total, capped = 120, 50
+	var ids []int
 	for id := range total {
-		want = append(want, strconv.Itoa(id))
+		ids = append(ids, id)
 	}
-	{
-		b := pages(t, func(query url.Values) string {
-			page, _ := strconv.Atoi(query.Get("page"))
-			var ids []int
-			for id := 50 * (max(page, 1) - 1); id < total && len(ids) < 50; id++ {
-				ids = append(ids, id)
-			}
-			return fmt.Sprintf(`{"data":%s,"total":%d}`, recordsOf(ids...), total)
-		})
-		ids, err := walked(t, b, ImageListParams{PerPage: PerPage100})
-		require.NoError(t, err)
-		assert.Equal(t, strings.Join(want, " "), ids)
-		assert.ElementsMatch(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked)
-	}
-}
-
-// A total that is never reached must not keep a walk going: services count records that a filter leaves out.
-func TestAllEndsBelowATotalThatIsWrong(t *testing.T) {
-	t.Parallel()
-	{
-		b := pages(t, func(query url.Values) string {
-			if query.Get("page") == "" {
-				return `{"data":` + recordsOf(2, 1) + `,"total":9007199254740991}`
-			}
-			return `{"data":[],"total":9007199254740991}`
-		})
-		ids, err := walked(t, b, ImageListParams{})
-		require.NoError(t, err)
-		assert.Equal(t, "2 1", ids)
-		assert.Equal(t, 2, b.Requests())
-	}
+	b := pages(t, func(query url.Values) string {
+		from := capped * (max(atoi(query.Get("page")), 1) - 1)
+		return fmt.Sprintf(`{"data":%s,"total":%d}`, recordsOf(ids[from:min(from+capped, total)]...), total)
+	})
+	walk, err := walked(t, b, ImageListParams{PerPage: PerPage100})
+	require.NoError(t, err)
+	assert.Equal(t, strings.Trim(fmt.Sprint(ids), "[]"), walk)
+	assert.Equal(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked)
 }
 
 // While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
@@ -191,12 +187,13 @@ func TestWalkWhileRecordsAreMade(t *testing.T) {
 	} {
 		made := 0
 		b := pages(t, func(query url.Values) string {
-			page, _ := strconv.Atoi(query.Get("page"))
-			if page = max(page, 1); page > 1 && made < row.made {
+			page := max(atoi(query.Get("page")), 1)
+			if page > 1 && made < row.made {
 				made++
 			}
 			first := 59 + 2*made - 2*(page-1)
-			return fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":%d}}`, recordsOf(first, first-1), page, 3+made)
+			const list = `{"data":%s,"meta":{"current_page":%d,"last_page":%d}}`
+			return fmt.Sprintf(list, recordsOf(first, first-1), page, 3+made)
 		})
 		ids, err := walked(t, b, ImageListParams{})
 		assert.Equal(t, row.ids, ids, name)
@@ -204,207 +201,176 @@ func TestWalkWhileRecordsAreMade(t *testing.T) {
 	}
 }
 
-// A record that moves onto the next page is yielded once.
-func TestMovedRecordsAreGivenOnce(t *testing.T) {
-	t.Parallel()
-	b := pages(t, func(query url.Values) string {
-		if query.Get("page") == "" {
-			return `{"data":` + recordsOf(9, 8, 7) + `,"links":{"next":"?page=2"}}`
-		}
-		return `{"data":` + recordsOf(8, 7, 6) + `,"links":{"next":null}}`
-	})
-	ids, err := walked(t, b, ImageListParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "9 8 7 6", ids)
-	first, err := b.Images.List(t.Context(), ImageListParams{})
-	require.NoError(t, err)
-	second, err := first.Next(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "6", namesOf(second))
-}
-
-// What follows a list without an envelope stands in the header, in the manner of GitHub and GitLab.
-func TestAllFollowsTheHeaderOfAList(t *testing.T) {
-	t.Parallel()
-	for name, value := range map[string]string{"Link": `<https://app.internal/images?page=2>; rel="next"`, "X-Total": "3", "X-Total-Count": "3"} {
-		b := pages(t, func(query url.Values) string {
-			if query.Get("page") == "2" {
-				return recordsOf(7)
-			}
-			return recordsOf(9, 8)
-		})
-		b.Header.Set(name, value)
-		page, err := b.Images.List(t.Context(), ImageListParams{PerPage: PerPage10})
-		require.NoError(t, err)
-		assert.True(t, page.HasNext(), name)
-		delete(b.Header, "Link")
-		page, err = page.Next(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, "7", namesOf(page), name)
-		assert.False(t, page.HasNext(), name)
-	}
-}
-
-// No hint of more pages is ignored, and none is believed for ever.
+// No hint of more pages is ignored, and none is believed for ever: services count records that a filter leaves out.
 func TestAllFollowsEveryHint(t *testing.T) {
 	t.Parallel()
+	const huge = `"total":9007199254740991`
+	const seven = `"data":[{"id":7}],`
 	for name, row := range map[string]struct {
-		first, second string // what stands beside the records
+		first, second string // beside two records, and with the third one
 		asked         string // of the second page
 		ids           string
 		err           error
 	}{
-		"more, in so many words":       {`"has_more":true`, `"has_more":false`, "page=2", "9 8 7", nil},
-		"a cursor":                     {`"next_cursor":"a"`, `"next_cursor":null`, "cursor=a", "9 8 7", nil},
-		"a token":                      {`"meta":{"nextPageToken":"a"}`, `"meta":{}`, "page_token=a", "9 8 7", nil},
-		"a number in pagination":       {`"pagination":{"total_pages":2}`, `"pagination":{"total_pages":2}`, "page=2", "9 8 7", nil},
-		"a total":                      {`"meta":{"pagination":{"totalCount":3}}`, `"total":3`, "page=2", "9 8 7", nil},
-		"a total beside the last page": {`"last_page":1,"total":3`, `"last_page":1,"total":3`, "page=2", "9 8 7", nil},
-		"a null link beside a total":   {`"next":null,"total":3`, ``, "", "9 8", nil},
-		"more, again and again":        {`"has_more":true`, `"has_more":true`, "page=2", "9 8 7", ErrPagination},
+		"more, in so many words": {`"has_more":true`, seven + `"has_more":false`, "page=2", "9 8 7", nil},
+		"a cursor":               {`"next_cursor":"a"`, seven + `"next_cursor":null`, "cursor=a", "9 8 7", nil},
+		"a token": {`"meta":{"nextPageToken":"a"}`, seven + `"meta":{}`, "page_token=a", "9 8 7",
+			nil},
+		"a number in pagination": {`"pagination":{"total_pages":2}`, seven + `"page_count":2`, "page=2", "9 8 7",
+			nil},
+		"a total": {`"meta":{"pagination":{"totalCount":3}}`, seven + `"total":3`, "page=2",
+			"9 8 7", nil},
+		"a total beside the last page": {`"last_page":1,"total":3`, seven + `"last_page":1,"total":3`, "page=2",
+			"9 8 7", nil},
+		"a null link beside a total": {`"next":null,"total":3`, seven + `"x":1`, "", "9 8", nil},
+		"a total that is wrong":      {huge, `"data":[],` + huge, "page=2", "9 8", nil},
+		"more, again and again": {`"has_more":true`, seven + `"has_more":true`, "page=2", "9 8 7",
+			ErrPagination},
 	} {
-		b := pages(t, func(query url.Values) string {
-			if len(query) == 0 {
-				return strings.Replace(`{"data":`+recordsOf(9, 8)+`,`+row.first+`}`, ",}", "}", 1)
-			}
-			return strings.Replace(`{"data":`+recordsOf(7)+`,`+row.second+`}`, ",}", "}", 1)
-		})
+		b := twoPages(t, `{"data":[{"id":9},{"id":8}],`+row.first+`}`, `{`+row.second+`}`)
 		ids, err := walked(t, b, ImageListParams{})
 		require.ErrorIs(t, err, row.err, name)
 		assert.Equal(t, row.ids, ids, name)
-		asked := ""
-		if len(b.Asked) > 1 {
-			asked = b.Asked[1]
-		}
-		assert.Equal(t, row.asked, asked, name)
+		assert.Equal(t, row.asked, strings.Join(b.Asked[1:min(2, len(b.Asked))], ""), name)
+		assert.True(t, err != nil || b.Requests() <= 2, name)
 	}
 }
 
-// PHP and Go write an empty list as null.
+// A list may have no envelope and its hints in the header, in the manner of GitHub and GitLab, and numbers for names. A
+// record that moves onto the next page is yielded once. Elements that are no records are left out.
+func TestAllReadsListsOfEveryShape(t *testing.T) {
+	t.Parallel()
+	const (
+		linked  = `{"data":[{"id":9},{"id":8}],"links":{"next":"?page=2"}}`
+		mixed   = `{"data":[{"id":9},null,"x",7,{"x":1},{"id":8}],"next":"?page=2"}`
+		last    = `],"links":{"next":null}}`
+		numbers = `{"data":{"3":{"id":7},"2":{"id":6},"10":{"id":5}},"links":{"next":null}}`
+	)
+	for name, row := range map[string]struct {
+		header, value string // of the first page
+		first, second string
+		ids           string
+	}{
+		"a link in the header": {"Link", `</images?page=2>; rel="next"`, `[{"id":9},{"id":8}]`, `[{"id":7}]`,
+			"9 8 7"},
+		"a total in the header":  {"X-Total", "3", `[{"id":9},{"id":8}]`, `[{"id":7}]`, "9 8 7"},
+		"a count in the header":  {"X-Total-Count", "3", `[{"id":9},{"id":8}]`, `[{"id":7}]`, "9 8 7"},
+		"an object with numbers": {"X-Other", "", linked, numbers, "9 8 7 6 5"},
+		"records that moved": {"X-Other", "", linked, `{"data":[{"id":8},{"id":7},{"id":6}` + last,
+			"9 8 7 6"},
+		"elements that are no records": {"X-Other", "", mixed, `{"data":[7,{"id":8},{"id":7}` + last, "9 8 7"},
+	} {
+		var b *book
+		b = pages(t, func(query url.Values) string {
+			delete(b.Header, row.header)
+			if len(query) > 0 {
+				return row.second
+			}
+			b.Header.Set(row.header, row.value)
+			return row.first
+		})
+		ids, err := walked(t, b, ImageListParams{})
+		require.NoError(t, err, name)
+		assert.Equal(t, row.ids, ids, name)
+		assert.Equal(t, []string{"", "page=2"}, b.Asked, name)
+	}
+	page, err := twoPages(t, linked, `{"data":[{"id":8,"name":"b"},{"id":7,"name":"c"}`+last).
+		Images.List(t.Context(), ImageListParams{})
+	require.NoError(t, err)
+	assert.True(t, page.HasNext())
+	page, err = page.Next(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "7 c", namesOf(page))
+	assert.JSONEq(t, `{"id":7,"name":"c"}`, string(page.Items[0].Raw()))
+	assert.False(t, page.HasNext())
+}
+
+// PHP and Go write an empty list as null. A list of nothing but other elements is no list.
 func TestNullIsAnEmptyListIfTheTotalIsZero(t *testing.T) {
 	t.Parallel()
-	for body, total := range map[string]string{`{"data":null,"total":0}`: "", `{"data":{"images":null},"meta":{"total":0}}`: "", `null`: "0", `{"data":null}`: "0"} {
-		b := pages(t, func(url.Values) string { return body })
-		b.Header.Set("X-Total-Count", total)
+	for _, row := range []struct {
+		body, total string // in the header
+		empty       bool
+	}{
+		{`{"data":null,"total":0}`, "", true},
+		{`{"data":{"images":null},"meta":{"total":0}}`, "", true},
+		{`null`, "0", true},
+		{`{"data":null}`, "0", true},
+		{`{"data":null}`, "", false},
+		{`null`, "", false},
+		{`{"data":null,"total":7}`, "", false},
+		{`{"data":null,"total":0}`, "7", false},
+		{`{"x":1,"total":0}`, "", false},
+		{`{"data":[null,{"x":1}],"links":{"next":null}}`, "", false},
+	} {
+		b := pages(t, func(url.Values) string { return row.body })
+		b.Header.Set("X-Total-Count", row.total)
 		page, err := b.Images.List(t.Context(), ImageListParams{})
-		require.NoError(t, err, body)
-		assert.Empty(t, page.Items, body)
-		assert.False(t, page.HasNext(), body)
-	}
-	for body, total := range map[string]string{`{"data":null}`: "", `null`: "", `{"data":null,"total":7}`: "", `{"data":null,"total":0}`: "7", `{"x":1,"total":0}`: ""} {
-		b := pages(t, func(url.Values) string { return body })
-		b.Header.Set("X-Total-Count", total)
-		_, err := b.Images.List(t.Context(), ImageListParams{})
-		require.ErrorAs(t, err, new(*DecodeError), body)
-	}
-}
-
-// A paginator over filtered records has numbers for names from page 2 on. Their order is the list's.
-func TestListsAsObjectsKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-	b := pages(t, func(query url.Values) string {
-		if query.Get("page") == "" {
-			return `{"data":` + recordsOf(9, 8) + `,"meta":{"current_page":1,"last_page":2}}`
+		if !row.empty {
+			require.ErrorAs(t, err, new(*DecodeError), row.body)
+			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), row.body)
+			continue
 		}
-		return `{"data":{"3":{"id":7},"2":{"id":6},"10":{"id":5}},"meta":{"current_page":2,"last_page":2}}`
-	})
-	ids, err := walked(t, b, ImageListParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "9 8 7 6 5", ids)
+		require.NoError(t, err, row.body)
+		assert.Empty(t, page.Items, row.body)
+		assert.False(t, page.HasNext(), row.body)
+	}
 }
 
 // What was read before an error must not be lost.
-func TestCollect(t *testing.T) {
+func TestCollectReturnsTheRecordsBeforeAnError(t *testing.T) {
 	t.Parallel()
-	b := pages(t, func(query url.Values) string {
-		if query.Get("page") == "" {
-			return `{"data":` + recordsOf(9, 8) + `,"links":{"next":"?page=2"}}`
+	const first = `{"data":[{"id":9},{"id":8}],"links":{"next":"?page=2"}}`
+	for name, row := range map[string]struct {
+		b      *book
+		params ImageListParams
+		want   any // the type of the error; nil for none
+		ids    string
+		asked  int
+	}{
+		"a second page that fails": {twoPages(t, first, ""), ImageListParams{}, new(*APIError), "9 8", 2},
+		"a first page that fails":  {twoPages(t, "", ""), ImageListParams{}, new(*APIError), "", 1},
+		"a bad argument":           {twoPages(t, first, ""), ImageListParams{PerPage: 7}, new(*ValidationError), "", 0},
+		"an empty list":            {twoPages(t, `{"data":[]}`, ""), ImageListParams{}, nil, "", 1},
+	} {
+		images, err := Collect(row.b.Images.All(t.Context(), row.params))
+		assert.Equal(t, row.ids, strings.ReplaceAll(namesOf(&Page[Image]{Items: images}), ",", ""), name)
+		assert.Len(t, row.b.Asked, row.asked, name)
+		if row.want == nil {
+			assert.NoError(t, err, name)
+			continue
 		}
-		return ""
-	})
-	images, err := Collect(b.Images.All(t.Context(), ImageListParams{}))
-	var refused *APIError
-	require.ErrorAs(t, err, &refused)
-	require.Len(t, images, 2)
-	assert.Equal(t, ID("8"), images[1].ID)
-
-	b = pages(t, func(url.Values) string { return `{"data":[]}` })
-	images, err = Collect(b.Images.All(t.Context(), ImageListParams{}))
-	require.NoError(t, err)
-	assert.Empty(t, images)
+		assert.ErrorAs(t, err, row.want, name)
+	}
 }
 
-// Elements that are no records are left out; a list of nothing else is no list.
-func TestElementsThatAreNoRecords(t *testing.T) {
-	t.Parallel()
-	body := `{"data":[{"id":9,"name":"a"},null,"x",7,{"x":1},{"id":8,"name":"b"}],"links":{"next":null}}`
-	b := pages(t, func(url.Values) string { return body })
-	page, err := b.Images.List(t.Context(), ImageListParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "9 a, 8 b", namesOf(page))
-	assert.JSONEq(t, `{"id":8,"name":"b"}`, string(page.Items[1].Raw()))
-	// What was on the page before is told by its ID, whatever stands between.
-	moved := pages(t, func(query url.Values) string {
-		if query.Get("page") == "" {
-			return `{"data":[null,{"id":9},{"id":8}],"links":{"next":"?page=2"}}`
-		}
-		return `{"data":[7,{"id":8},{"id":7},{"id":6}],"links":{"next":null}}`
-	})
-	ids, err := walked(t, moved, ImageListParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "9 8 7 6", ids)
-	body = `{"data":[null,{"x":1}],"links":{"next":null}}`
-	_, err = b.Images.List(t.Context(), ImageListParams{})
-	var unread *DecodeError
-	require.ErrorAs(t, err, &unread)
-	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-}
-
-// The error of a walk says which operation it was, and what the service does.
-func TestPaginationErrors(t *testing.T) {
+// The error of a walk says which operation it was, and what the service does. Whoever is on call wants to know which
+// response did not say what follows.
+func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
 	_, err := walked(t, b, ImageListParams{})
-	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records and does not say whether more follow (request page)")
+	require.ErrorIs(t, err, ErrPagination)
+	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records "+
+		"and does not say whether more follow (request page)")
 	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
-	var refused *APIError
-	assert.False(t, errors.As(err, &refused))
+	var unread *DecodeError
+	require.ErrorAs(t, err, &unread)
+	assert.Equal(t, 200, unread.StatusCode)
+	assert.Equal(t, "page", unread.RequestID)
+	assert.Equal(t, "page ", unread.Header.Get("X-Request-Id"))
+	assert.Equal(t, 1, unread.Attempts)
+	assert.Empty(t, unread.Body)
+
 	b = pages(t, func(query url.Values) string {
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?cursor=%d"}}`, recordsOf(9), atoi(query.Get("cursor"))+1)
 	})
-	page, err := b.Images.List(t.Context(), ImageListParams{})
-	for err == nil {
-		page, err = page.Next(t.Context())
-	}
+	_, err = walked(t, b, ImageListParams{})
 	assert.EqualError(t, err, "images.list: 200: pagination: the service sent the records of the previous page again (request page)")
 }
 
-// The end of the context ends a walk at the next page, and is found in its error.
-func TestWalkEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	b := pages(t, func(query url.Values) string {
-		page, _ := strconv.Atoi(query.Get("page"))
-		return fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(2*page, 2*page+1), page+1)
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var ids []string
-	var failed error
-	for image, err := range b.Images.All(ctx, ImageListParams{}) {
-		require.NoError(t, failed)
-		if failed = err; err != nil {
-			continue
-		}
-		if ids = append(ids, string(image.ID)); image.ID == "2" {
-			cancel()
-		}
-	}
-	assert.Equal(t, []string{"0", "1", "2", "3"}, ids)
-	require.ErrorIs(t, failed, context.Canceled)
-	assert.Len(t, b.Asked, 2)
-}
-
-// After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice.
+// After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice. Next returns
+// a nil page after the last one, whose methods can be called.
 func TestNextAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"page", "cursor"} {
@@ -424,8 +390,7 @@ func TestNextAgainAfterAnError(t *testing.T) {
 		require.NoError(t, err)
 		for range 2 {
 			_, err = first.Next(t.Context())
-			var api *APIError
-			require.ErrorAs(t, err, &api)
+			require.ErrorAs(t, err, new(*APIError))
 			require.True(t, first.HasNext())
 		}
 		ill = false
@@ -436,35 +401,14 @@ func TestNextAgainAfterAnError(t *testing.T) {
 			third, err := second.Next(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, "7", namesOf(third))
-			assert.False(t, third.HasNext())
-			end, err := third.Next(t.Context())
-			require.NoError(t, err)
-			assert.Nil(t, end)
+			for _, last := range []*Page[Image]{third, nil, {Items: third.Items}} {
+				assert.False(t, last.HasNext())
+				end, err := last.Next(t.Context())
+				require.NoError(t, err)
+				assert.Nil(t, end)
+			}
 		}
 	}
-}
-
-func TestFirstPageFails(t *testing.T) {
-	t.Parallel()
-	b := pages(t, func(url.Values) string { return "" })
-	ids, err := walked(t, b, ImageListParams{})
-	assert.Empty(t, ids)
-	var api *APIError
-	require.ErrorAs(t, err, &api)
-	assert.Equal(t, 418, api.StatusCode)
-	_, err = walked(t, b, ImageListParams{PerPage: 7})
-	assert.ErrorIs(t, err, ErrInvalid)
-	assert.Len(t, b.Asked, 1)
-}
-
-// A page that was made by hand has no next page.
-func TestPageOfNoCall(t *testing.T) {
-	t.Parallel()
-	page := &Page[Image]{Items: []*Image{{ID: "7"}}}
-	assert.False(t, page.HasNext())
-	next, err := page.Next(t.Context())
-	require.NoError(t, err)
-	assert.Nil(t, next)
 }
 
 // endless serves a list of that many records in pages of 100, by number or by cursor.
@@ -475,7 +419,7 @@ func endless(records int, key string) func(url.Values) string {
 	}
 	hundred := b.String()
 	return func(query url.Values) string {
-		at, _ := strconv.Atoi(query.Get(key))
+		at := atoi(query.Get(key))
 		next := fmt.Sprintf(`"http://app.internal/images?%s=%d"`, key, max(at, 1)+1)
 		if max(at, 1)*100 >= records {
 			next = "null"
@@ -517,58 +461,9 @@ func namesOf(page *Page[Image]) string {
 	return strings.Join(list, ", ")
 }
 
-// Next returns a nil page after the last one, and its methods can be called.
-func TestNoPage(t *testing.T) {
-	t.Parallel()
-	var page *Page[Image]
-	assert.False(t, page.HasNext())
-	next, err := page.Next(t.Context())
-	require.NoError(t, err)
-	assert.Nil(t, next)
-}
-
-// numbered has pages of two records up to last: 11 and 12 on the first, 21 and 22 on the second.
-func numbered(last int) func(url.Values) (int, string) {
-	return func(query url.Values) (int, string) {
-		page := max(1, atoi(query.Get("page")))
-		if page > last {
-			return 404, `{"message":"no such page"}`
-		}
-		return 200, fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":%d}}`, recordsOf(10*page+1, 10*page+2), page, last)
-	}
-}
-
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
-}
-
-// idsOf returns the IDs of all records of a walk, as text.
-func idsOf(ctx context.Context, c *Client, opts ...CallOption) (string, error) {
-	images, err := Collect(c.Images.All(ctx, ImageListParams{}, opts...))
-	var ids []string
-	for _, image := range images {
-		ids = append(ids, string(image.ID))
-	}
-	return strings.Join(ids, " "), err
-}
-
-const tenPages = "11 12 21 22 31 32 41 42 51 52 61 62 71 72 81 82 91 92 101 102"
-
-// Whoever is on call wants to know which response did not say what follows.
-func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
-	t.Parallel()
-	full := fakes.Respond(200, recordsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), "X-Request-Id", "req-7")
-	_, err := idsOf(t.Context(), over(t, fakes.RoundTripper(full)))
-	require.ErrorIs(t, err, ErrPagination)
-	var unread *DecodeError
-	require.ErrorAs(t, err, &unread)
-	assert.Equal(t, 200, unread.StatusCode)
-	assert.Equal(t, "req-7", unread.RequestID)
-	assert.Equal(t, "req-7", unread.Header.Get("X-Request-Id"))
-	assert.Equal(t, 1, unread.Attempts)
-	assert.Empty(t, unread.Body)
-	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
 }
 
 func TestNextLinkThatDoesNotParseSaysItsReason(t *testing.T) {

@@ -73,35 +73,23 @@ func TestRecordIsReadHoweverItsResponseIsFramed(t *testing.T) {
 	}
 }
 
-// Support asks for the ID of the request, which is in one header or another.
-func TestErrorsAndResponsesHaveTheRequestID(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-RequestId", "X-Amzn-Trace-Id", "X-Trace-Id", "CF-Ray"} {
-		c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set(name, "req-7")
-			w.WriteHeader(http.StatusNotFound)
-		})
-		var resp *Response
-		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		assert.Equal(t, "req-7", api.RequestID, name)
-		assert.Equal(t, "req-7", resp.RequestID, name)
-	}
-}
-
 // The raw response belongs to the caller: changing it must not change the record.
 func TestResponseDoesNotShareMemoryWithTheRecord(t *testing.T) {
 	t.Parallel()
-	var resp *Response
-	image, err := deployment(t, respondingBody(201, []byte(`{"id":7,"name":"Lighthouse"}`))).Images.Show(t.Context(), "7", WithResponse(&resp))
+	const record = `{"id":7,"name":"Lighthouse"}`
+	resp := &Response{StatusCode: 999}
+	c := over(t, fakes.RoundTripper(fakes.Respond(201, record, "X-Trace-Id", "req-7")))
+	image, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.NoError(t, err)
-	assert.Equal(t, 201, resp.StatusCode)
-	assert.Equal(t, 1, resp.Attempts)
-	assert.Equal(t, "application/json", resp.Header.Get("Content-Type"))
-	require.Equal(t, `{"id":7,"name":"Lighthouse"}`, string(resp.Body))
+	assert.Equal(t, &Response{
+		StatusCode: 201, Header: http.Header{"X-Trace-Id": {"req-7"}}, Body: []byte(record), RequestID: "req-7",
+		Attempts: 1,
+	}, resp)
 	clear(resp.Body)
-	assert.JSONEq(t, `{"id":7,"name":"Lighthouse"}`, string(image.Raw()))
+	assert.Equal(t, record, string(image.Raw()))
+	_, err = c.Images.Show(t.Context(), "", WithResponse(&resp))
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Nil(t, resp, "the response to the call before must not be taken for this one's")
 }
 
 // A long text takes its time over a slow link, as a file does: only stalls and the wait for the response are limited.
@@ -147,302 +135,203 @@ func TestLongTextMayBeSentSlowlyButNotStall(t *testing.T) {
 	}
 }
 
-// slowBody returns some bytes and then waits for the end of the request's context.
-type slowBody struct {
-	io.Reader
-	ctx context.Context
-}
-
-func (b slowBody) Read(p []byte) (int, error) {
-	if n, err := b.Reader.Read(p); err == nil {
-		return n, nil
+// stallingAfter responds with some bytes of a body, and then waits for the end of the request's context.
+func stallingAfter(begin string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		body := io.MultiReader(strings.NewReader(begin), readerFunc(func([]byte) (int, error) {
+			<-r.Context().Done()
+			return 0, r.Context().Err()
+		}))
+		return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(body)}, nil
 	}
-	<-b.ctx.Done()
-	return 0, b.ctx.Err()
 }
 
-func (b slowBody) Close() error { return nil }
-
-func stalling(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: slowBody{strings.NewReader(`{"data":{"id":7,`), r.Context()}}, nil
-}
+func stalling(r *http.Request) (*http.Response, error) { return stallingAfter(`{"data":{"id":7,`)(r) }
 
 // A response that stops coming is cut off: it proves nothing of a create request, and a Show call is retried.
 func TestResponseThatStallsIsCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Responses: fakes.Responses{stalling}}
 		start := time.Now()
-		_, err := over(t, s).Images.Store(t.Context(), aStore)
+		_, err := over(t, script(stalling)).Images.Store(t.Context(), aStore)
 		var decode *DecodeError
 		require.ErrorAs(t, err, &decode)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 		assert.Equal(t, 10*time.Minute, time.Since(start))
 		assert.Equal(t, `{"data":{"id":7,`, string(decode.Body))
-		var timeout *wire.TimeoutError
-		require.ErrorAs(t, err, &timeout)
+		require.ErrorAs(t, err, new(*wire.TimeoutError))
 
-		s = &fakes.Script{Responses: fakes.Responses{stalling, fakes.OK(fakes.StoredImage)}}
-		_, err = over(t, s).Images.Show(t.Context(), "7")
-		require.NoError(t, err)
+		s := script(stalling, fakes.OK(fakes.StoredImage))
+		require.NoError(t, showSeven(t.Context(), over(t, s)))
 		assert.Len(t, s.Asked, 2)
 	})
 }
 
-// The end of the caller's context is not the service's slowness, and nothing is retried after it.
-func TestContextThatEndsWithinTheResponseEndsTheCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := contextAfter(t, 2*time.Second)
-		defer cancel()
-		s := &fakes.Script{Responses: fakes.Responses{stalling}}
-		_, err := over(t, s).Images.Show(ctx, "7")
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, errUserLeft)
-		assert.Len(t, s.Asked, 1)
-	})
-}
-
-type readerFunc func(p []byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-var errUserLeft = errors.New("the user left")
-
-// contextAfter is a context that is cancelled, without a deadline to see, after d.
-func contextAfter(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	timer := time.AfterFunc(d, func() { cancel(errUserLeft) })
-	return ctx, func() { timer.Stop(); cancel(nil) }
-}
-
+// A date counts from the date of the response: a program's clock may be an hour fast, and its calls would not wait.
 func TestRetryAfterIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
+	for name, header := range map[string][]string{
+		"seconds": {"Retry-After", "7"},
+		"a date":  {"Retry-After", "Sat, 01 Jan 2000 00:00:07 GMT"},
+		"a date from another clock": {
+			"Retry-After", "Fri, 31 Dec 1999 23:00:07 GMT", "Date", "Fri, 31 Dec 1999 23:00:00 GMT",
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+				busy := fakes.Respond(429, ``, header...)
+				s := script(busy, fakes.OK(fakes.StoredImage))
 				image, err := over(t, s).Images.Store(t.Context(), aStore)
 				require.NoError(t, err)
 				assert.Equal(t, ID("7"), image.ID)
 				assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
 				assert.Equal(t, s.Bodies[0], s.Bodies[1], "the same body again")
+
+				s = script(fakes.Respond(429, ``, "Retry-After", "7"))
+				_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+				assert.Equal(t, time.Now().Add(7*time.Second), RetryAt(err))
 			})
 		})
 	}
 }
 
-func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
+// Clients that failed together must not return together: a pause is random, and not often none.
+func TestPausesAreRandomBelowTheirLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "61")}}
-		_, err := over(t, s).Images.Show(t.Context(), "7")
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		assert.Equal(t, 61*time.Second, api.RetryAfter)
-		assert.Equal(t, 1, api.Attempts)
-		assert.Len(t, s.Asked, 1)
-		assert.Zero(t, time.Since(start))
-	})
-}
-
-func TestPausesStayBelowTheirLimits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
-		_, err := over(t, s).Images.Show(t.Context(), "7")
-		require.ErrorIs(t, err, ErrServer)
-		require.Len(t, s.Pauses(), 3)
-		for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
-			assert.LessOrEqual(t, s.Pauses()[i], bound)
-		}
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		assert.Equal(t, 4, api.Attempts)
-		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4)", err.Error())
-	})
-}
-
-// A caller that has a second left must not wait for it in vain.
-func TestPauseBeyondTheDeadlineIsNotBegun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
-		_, err := over(t, s).Images.Store(ctx, aStore)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorIs(t, err, ErrRateLimited)
-		assert.ErrorContains(t, err, "images.store: 429: slow down (not retried: context deadline exceeded")
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		assert.Equal(t, 30*time.Second, api.RetryAfter)
-		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-		assert.Zero(t, time.Since(start), "it does not wait")
-	})
-}
-
-func TestContextEndsAPause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := contextAfter(t, 3*time.Second)
-		defer cancel()
-		start := time.Now()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", "30")}}
-		_, err := over(t, s).Images.Store(ctx, aStore)
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, errUserLeft)
-		require.ErrorIs(t, err, ErrRateLimited)
-		assert.Equal(t, 3*time.Second, time.Since(start))
-	})
-}
-
-// An attempt's timeout is not the caller's deadline: the next attempt still has its chance.
-func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Hang, fakes.OK(fakes.StoredImage)}}
-		_, err := over(t, s).Images.Show(t.Context(), "7")
-		require.NoError(t, err)
-		pause := s.Pauses()[0]
-		assert.GreaterOrEqual(t, pause, 30*time.Second)
-		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
-
-		s = &fakes.Script{Responses: fakes.Responses{fakes.Hang}}
-		start := time.Now()
-		_, err = over(t, s).Images.Store(t.Context(), aStore)
-		require.Error(t, err)
-		assert.Equal(t, 10*time.Minute, time.Since(start))
-		assert.NotErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		var timeout interface{ Timeout() bool }
-		require.ErrorAs(t, err, &timeout)
-		assert.True(t, timeout.Timeout())
-		assert.Contains(t, err.Error(), "no complete response within 10m0s")
-	})
-}
-
-func TestDeadlineEndsTheCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Hang}}
-		_, err := over(t, s).Images.Show(ctx, "7")
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Len(t, s.Asked, 1)
-	})
-}
-
-func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{
-		fakes.Respond(502, ``), fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
-	}}
-	resp := &Response{StatusCode: 1}
-	_, err := over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
-	require.ErrorIs(t, err, ErrInvalid)
-	require.NotNil(t, resp)
-	assert.Equal(t, 422, resp.StatusCode)
-	assert.Equal(t, `{"message":"no"}`, string(resp.Body))
-	assert.Equal(t, "req-1", resp.RequestID)
-	assert.Equal(t, "kept", resp.Header.Get("X-Other"))
-	assert.Equal(t, 2, resp.Attempts)
-
-	s = &fakes.Script{Responses: fakes.Responses{fakes.Lose}}
-	_, err = over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
-	require.Error(t, err)
-	assert.Nil(t, resp, "no response came, and that of the last call must not stay")
-}
-
-// A pause is made also where the service does not ask for one.
-func TestPausesAreMadeWithoutRetryAfter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
-		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
-		require.Error(t, err)
 		none := 0
-		for _, pause := range s.Pauses() {
-			if pause == 0 {
-				none++
+		for range 20 {
+			s := script(fakes.Respond(502, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"))
+			err := showSeven(t.Context(), over(t, s))
+			var api *APIError
+			require.ErrorAs(t, err, &api)
+			assert.Equal(t, 4, api.Attempts)
+			require.Len(t, s.Pauses(), 3)
+			for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+				assert.LessOrEqual(t, s.Pauses()[i], bound)
+				if s.Pauses()[i] == 0 {
+					none++
+				}
 			}
 		}
 		assert.Less(t, none, 5)
 	})
 }
 
-// A transport that rewrites the address, as a service mesh's may, rewrites it for its own attempt.
-func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
+// The end of the caller's context ends the call: during an attempt, a response or a pause. A pause that would not end
+// before the deadline is not begun, and nor is one that is longer than the policy allows.
+func TestContextEndsTheCall(t *testing.T) {
 	t.Parallel()
-	var seen []string
-	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
-		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			seen = append(seen, r.URL.String()+" "+r.Header.Get("X-Tenant"))
-			r.URL.Host, r.URL.Path, r.URL.RawQuery = "10.0.0.1", "/other"+r.URL.Path, ""
-			r.Header.Set("X-Tenant", "other")
-			r.Header.Add("Accept", "text/plain")
-			r.Header.Add("Authorization", "other")
-			assert.Equal(t, []string{"Bearer " + fakes.Key, "other"}, r.Header["Authorization"], "no header line shares memory with another")
-			assert.Contains(t, r.Header.Get("User-Agent"), "aicontent-go/")
-			assert.Equal(t, "HTTP/1.1", r.Proto, "as net/http makes requests")
-			assert.True(t, r.ProtoAtLeast(1, 1) && !r.ProtoAtLeast(1, 2) && !r.ProtoAtLeast(2, 0))
-			return fakes.Respond(502, ``)(r)
-		}),
-	}))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7", WithQuery("a", "1"), WithHeader("X-Tenant", "mine"))
-	require.ErrorIs(t, err, ErrServer)
-	const same = "https://content.example.com/tenant/api/v1/images/7?a=1 mine"
-	assert.Equal(t, []string{same, same, same}, seen)
+	never := func(t *testing.T) (context.Context, context.CancelFunc) { return t.Context(), func() {} }
+	soon := func(t *testing.T) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(t.Context(), 3*time.Second)
+	}
+	leaves := func(t *testing.T) (context.Context, context.CancelFunc) { return contextAfter(t, 3*time.Second) }
+	busy := fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")
+	const ended = "images.store: 429: slow down (not retried: context deadline exceeded"
+	for name, row := range map[string]struct {
+		response   func(*http.Request) (*http.Response, error)
+		ctx        func(*testing.T) (context.Context, context.CancelFunc)
+		took       time.Duration
+		want       []error
+		text       string
+		retryAfter time.Duration
+	}{
+		"a deadline in an attempt": {fakes.Hang, soon, 3 * time.Second, []error{context.DeadlineExceeded}, "", 0},
+		"a user leaves in an attempt": {fakes.Hang, leaves, 3 * time.Second,
+			[]error{context.Canceled, errUserLeft}, "", 0},
+		"a user leaves in a response": {stalling, leaves, 3 * time.Second,
+			[]error{context.Canceled, errUserLeft}, "", 0},
+		"a user leaves in a pause": {busy, leaves, 3 * time.Second,
+			[]error{context.Canceled, errUserLeft, ErrRateLimited}, "", 30 * time.Second},
+		"a deadline before the end of a pause": {busy, soon, 0,
+			[]error{context.DeadlineExceeded, ErrRateLimited}, ended, 30 * time.Second},
+		"a pause that is too long": {fakes.Respond(503, ``, "Retry-After", "61"), never, 0,
+			[]error{ErrServer}, "", 61 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := row.ctx(t)
+				defer cancel()
+				start := time.Now()
+				s := script(row.response)
+				_, err := over(t, s).Images.Store(ctx, aStore)
+				assert.Equal(t, row.took, time.Since(start))
+				assert.Len(t, s.Asked, 1)
+				for _, want := range row.want {
+					assert.ErrorIs(t, err, want)
+				}
+				assert.ErrorContains(t, err, row.text)
+				if api, ok := errors.AsType[*APIError](err); ok || row.retryAfter > 0 {
+					require.NotNil(t, api)
+					assert.Equal(t, row.retryAfter, api.RetryAfter)
+					assert.Equal(t, 1, api.Attempts)
+				}
+			})
+		})
+	}
 }
 
-// The error names an encoding that was not asked for, instead of calling the response broken JSON.
-func TestErrorNamesAnUnknownEncoding(t *testing.T) {
-	t.Parallel()
-	c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "br")
-		_, _ = w.Write([]byte("\x0b\x02\x80{}\x03"))
-	})
-	_, err := c.Images.Show(t.Context(), "7")
-	assert.EqualError(t, err, `images.show: 200: the response is not JSON: its Content-Encoding is "br"`)
-}
-
-// Dialing, and waiting for one of a limited number of connections, are not the service's time.
-func TestConnectingIsNoWaitingForTheService(t *testing.T) {
+// An attempt's timeout is not the caller's deadline: the next attempt still has its chance.
+func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		serve := func(nc net.Conn) {
-			for r := bufio.NewReader(nc); ; {
-				req, err := http.ReadRequest(r)
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, req.Body)
-				time.Sleep(200 * time.Millisecond)
-				body := `{"data":{"id":7,"name":"n"}}`
-				_, _ = fmt.Fprintf(nc, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-			}
-		}
-		transport := &http.Transport{MaxConnsPerHost: 1, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			time.Sleep(400 * time.Millisecond)
-			near, far := net.Pipe()
-			go func() { defer far.Close(); serve(far) }()
-			return near, nil
-		}}
-		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithResponseTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
-		require.NoError(t, err)
-		var group sync.WaitGroup
-		for range 5 {
-			for _, op := range []string{"images.show", "images.store", "images.update"} {
-				group.Go(func() { assert.NoError(t, allTen(c)[op](t.Context()), op) })
-			}
-		}
-		group.Wait()
-		c.CloseIdleConnections()
+		s := script(fakes.Hang, fakes.OK(fakes.StoredImage))
+		require.NoError(t, showSeven(t.Context(), over(t, s)))
+		pause := s.Pauses()[0]
+		assert.GreaterOrEqual(t, pause, 30*time.Second)
+		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
+
+		start := time.Now()
+		_, err := over(t, fakes.RoundTripper(fakes.Hang)).Images.Store(t.Context(), aStore)
+		assert.Equal(t, 10*time.Minute, time.Since(start))
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		var timeout interface{ Timeout() bool }
+		require.ErrorAs(t, err, &timeout)
+		assert.True(t, timeout.Timeout())
+		assert.ErrorContains(t, err, "no complete response within 10m0s")
 	})
+}
+
+// The last response is captured, even if the call fails or panics: net/http recovers a panic in a handler, which may
+// log the response. An attempt without a response counts, too.
+func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
+	t.Parallel()
+	panics := func(*http.Request) (*http.Response, error) { panic("boom") }
+	down := fakes.Respond(500, `{"message":"down"}`)
+	refused := fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept")
+	for name, row := range map[string]struct {
+		responses        fakes.Responses
+		status, attempts int // 0 if there is no response
+		body             string
+		header           http.Header
+	}{
+		"the second is refused": {fakes.Responses{down, refused}, 422, 2, `{"message":"no"}`,
+			http.Header{"X-Request-Id": {"req-1"}, "X-Other": {"kept"}}},
+		"a panic":   {fakes.Responses{down, panics}, 500, 1, `{"message":"down"}`, http.Header{}},
+		"lost ones": {fakes.Responses{down, fakes.Lose, fakes.Lose}, 500, 3, `{"message":"down"}`, http.Header{}},
+		"none":      {fakes.Responses{fakes.Lose}, 0, 0, "", nil},
+	} {
+		resp := &Response{StatusCode: 1}
+		c := over(t, script(row.responses...), WithRetryPolicy(quick))
+		var err error
+		func() {
+			defer func() { assert.Equal(t, name == "a panic", recover() != nil, name) }()
+			_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+			assert.Error(t, err, name)
+		}()
+		if row.status == 0 {
+			assert.Nil(t, resp, "that of the last call must not stay")
+			continue
+		}
+		want := &Response{row.status, row.header, []byte(row.body), row.header.Get("X-Request-Id"), row.attempts}
+		assert.Equal(t, want, resp, name)
+		if api, ok := errors.AsType[*APIError](err); ok {
+			assert.Equal(t, resp.RequestID, api.RequestID, name)
+		}
+		assert.Equal(t, name == "a panic", retriesLeft(c) == 100, name)
+	}
 }
 
 // closingBody notes that it was closed.
@@ -453,32 +342,29 @@ type closingBody struct {
 
 func (b closingBody) Close() error { *b.closed++; return nil }
 
-// A response that is not closed keeps its connection for ever.
-func TestResponsesAreClosed(t *testing.T) {
+// Every 2xx is a success, whatever a proxy makes of its number. A response that is not closed keeps its connection for
+// ever.
+func TestEach2xxIsASuccessAndEachResponseIsClosed(t *testing.T) {
 	t.Parallel()
-	closed := 0
-	for _, status := range []int{200, 299, 404, 502, 302} {
-		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt), WithMaxResponseSize(40), WithHTTPClient(&http.Client{
-			Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				body := closingBody{strings.NewReader(`{"id":7}` + strings.Repeat(" ", status%100)), &closed}
-				return &http.Response{StatusCode: status, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
-			}),
-		}))
-		require.NoError(t, err)
-		closed = 0
-		_, err = c.Images.Show(t.Context(), "7")
-		assert.Equal(t, status == 200, err == nil, "%d: %v", status, err)
-		assert.Equal(t, 1, closed, status)
-	}
-}
-
-// Every 2xx is a success, whatever a proxy makes of its number.
-func TestEach2xxIsASuccess(t *testing.T) {
-	t.Parallel()
-	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(status, `{"id":7}`)}}
-		_, err := over(t, s).Images.Show(t.Context(), "7")
-		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
+	const limit = 40
+	record := `{"id":7}`
+	long := record + strings.Repeat(" ", limit)
+	for _, row := range []struct {
+		status int
+		body   string
+		ok     bool
+	}{
+		{200, record, true}, {201, record, true}, {206, record, true}, {299, record, true}, {200, long, false},
+		{199, record, false}, {300, record, false}, {302, record, false}, {404, record, false}, {502, long, false},
+	} {
+		closed := 0
+		c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			body := closingBody{strings.NewReader(row.body), &closed}
+			return &http.Response{StatusCode: row.status, Header: http.Header{}, Body: body, ContentLength: -1}, nil
+		}), WithRetryPolicy(oneAttempt), WithMaxResponseSize(limit))
+		err := showSeven(t.Context(), c)
+		assert.Equal(t, row.ok, err == nil, "%d: %v", row.status, err)
+		assert.Equal(t, 1, closed, row.status)
 	}
 }
 
@@ -498,24 +384,6 @@ func TestBodiesAreClassifiedByTheirContent(t *testing.T) {
 	assert.Equal(t, engine.JSON, kindOf("{}", page))
 }
 
-// net/http recovers a panic in a handler, which may log the response.
-func TestResponseIsKeptIfALaterAttemptPanics(t *testing.T) {
-	t.Parallel()
-	attempts := 0
-	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		if attempts++; attempts == 2 {
-			panic("boom")
-		}
-		return fakes.Respond(500, `{"message":"down"}`)(r)
-	}), WithRetryPolicy(quick))
-	var resp *Response
-	assert.Panics(t, func() { _, _ = c.Images.Show(t.Context(), "7", WithResponse(&resp)) })
-	require.NotNil(t, resp)
-	assert.Equal(t, 500, resp.StatusCode)
-	assert.Equal(t, `{"message":"down"}`, string(resp.Body))
-	assert.Equal(t, 100, retriesLeft(c))
-}
-
 // A call that may make one attempt alone must not end with a key that was replaced meanwhile.
 func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
 	t.Parallel()
@@ -531,50 +399,17 @@ func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
 		{3, fakes.Responses{refused, busy, busy, fakes.OK(fakes.StoredImage)}, 4},
 	} {
 		for _, name := range []string{"images.show", "images.store"} {
-			asked := 0
-			source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
 			policy := WithRetryPolicy(RetryPolicy{MaxAttempts: row.policy, MinBackoff: -1})
-			s := &fakes.Script{Responses: row.responses}
-			require.NoError(t, allTen(over(t, s, source, policy))[name](t.Context()), "%s, %d", name, row.policy)
+			s := script(row.responses...)
+			require.NoError(t, allTen(over(t, s, rotating(), policy))[name](t.Context()), "%s, %d", name, row.policy)
 			assert.Len(t, s.Asked, row.attempts)
 
-			s = &fakes.Script{Responses: append(slices.Clone(row.responses[:row.attempts-1]), busy)}
-			err := allTen(over(t, s, source, policy))[name](t.Context())
+			s = script(append(slices.Clone(row.responses[:row.attempts-1]), busy)...)
+			err := allTen(over(t, s, rotating(), policy))[name](t.Context())
 			require.ErrorIs(t, err, ErrRateLimited)
 			assert.ErrorContains(t, err, fmt.Sprintf("attempt %d of %[1]d", row.attempts), "no further one follows")
 		}
 	}
-}
-
-// A header that HTTP does not allow must not make a call wait for ever, or give up.
-func TestUnreadableRetryAfterIsIgnored(t *testing.T) {
-	t.Parallel()
-	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
-			_, err := over(t, s).Images.Show(t.Context(), "7")
-			require.NoError(t, err, header)
-			assert.LessOrEqual(t, s.Pauses()[0], 500*time.Millisecond, header)
-		})
-	}
-}
-
-// A program's clock may be an hour fast, and its calls would not wait at all.
-func TestRetryAfterAsADateCountsFromTheDateOfTheResponse(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		date := time.Now().Add(-time.Hour)
-		busy := fakes.Respond(429, ``,
-			"Date", date.Format(http.TimeFormat), "Retry-After", date.Add(7*time.Second).Format(http.TimeFormat))
-		s := &fakes.Script{Responses: fakes.Responses{busy, fakes.OK(fakes.StoredImage)}}
-		_, err := over(t, s).Images.Store(t.Context(), aStore)
-		require.NoError(t, err)
-		assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
-
-		s = &fakes.Script{Responses: fakes.Responses{busy}}
-		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
-		assert.Equal(t, time.Now().Add(7*time.Second), RetryAt(err))
-	})
 }
 
 // A RoundTripper that returns one response again and again, as a cache does, must not see its header changed.
@@ -596,7 +431,7 @@ func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
 				_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
 				assert.Equal(t, status == 200, err == nil, "%v", err)
 				resp.Header.Set("X-Mine", "1")
-				_, _ = c.Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+				_, _ = c.Images.Download(t.Context(), aPicture, io.Discard)
 			})
 		}
 		group.Wait()
@@ -604,13 +439,17 @@ func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
 	}
 }
 
-// The numbers include five allocations of the transport, and two that the race detector may add. Each record of a list owns its memory: a struct and a text.
+// The numbers include five allocations of the transport, and two that the race detector may add. Each record of a list
+// owns its memory: a struct and a text.
 func TestCallsAllocateLittle(t *testing.T) {
+	const record = `{"id":%d,"name":"Lighthouse","style":"retro","favorite":false,` +
+		`"url":"https:\/\/cdn.example.com\/a.png","created_at":"2024-05-04T10:11:12.000000Z"}`
 	records := make([]string, 100)
 	for i := range records {
-		records[i] = fmt.Sprintf(`{"id":%d,"name":"n%d","url":"https://cdn.example.com/%d.png"}`, i, i, i)
+		records[i] = fmt.Sprintf(record, i)
 	}
-	list := `{"data":[` + strings.Join(records, ",") + `]}`
+	list := `{"data":[` + strings.Join(records, ",") + `],"links":{"next":"https:\/\/app.internal\/images?page=2"},` +
+		`"meta":{"current_page":1,"last_page":9,"per_page":100,"total":900}}`
 	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "/images") {
 			return fakes.OK(list)(r)
@@ -621,25 +460,13 @@ func TestCallsAllocateLittle(t *testing.T) {
 		most float64
 		call func() error
 	}{
-		"Show":          {30, func() error { return showSeven(t.Context(), c) }},
-		"a list of 100": {290, func() error { _, err := c.Images.List(t.Context(), ImageListParams{}); return err }},
+		"Show": {30, func() error { return showSeven(t.Context(), c) }},
+		"a list of 100": {290,
+			func() error { return second(c.Images.List(t.Context(), ImageListParams{PerPage: PerPage100})) }},
 	} {
 		var err error
 		count := testing.AllocsPerRun(200, func() { err = errors.Join(err, row.call()) })
 		require.NoError(t, err)
 		assert.LessOrEqual(t, count, row.most, name)
 	}
-}
-
-// An attempt without a response counts, too.
-func TestCapturedResponseCountsAllAttempts(t *testing.T) {
-	t.Parallel()
-	lost := fakes.RoundTripper(fakes.Lose)
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``), lost, lost, lost}}
-	var resp *Response
-	_, err := over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
-	require.Error(t, err)
-	require.NotNil(t, resp)
-	assert.Equal(t, 502, resp.StatusCode)
-	assert.Equal(t, 3, resp.Attempts)
 }

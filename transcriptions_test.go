@@ -16,15 +16,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-const (
-	interviewJSON = `{"id":"b3a1","name":"Interview","description":"two voices","language":"GB","result":"Hello.","favorite":0,"words":1,` +
-		`"created_at":"2024-05-04T10:11:12.000000Z","updated_at":null}`
-	wavHead = "RIFF\x24\x00\x00\x00WAVEfmt "
-)
+const interviewJSON = `{"id":"b3a1","name":"Interview","description":"two voices","language":"GB",` +
+	`"result":"Hello.","favorite":0,"words":1,"created_at":"2024-05-04T10:11:12.000000Z","updated_at":null}`
 
 func interview() *Transcription {
 	return &Transcription{
@@ -35,49 +30,48 @@ func interview() *Transcription {
 
 func TestTranscriptionsOnTheWire(t *testing.T) {
 	t.Parallel()
-	for _, w := range []wireCase{
-		{
-			name: "list without parameters",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.List(ctx, TranscriptionListParams{})
-			},
-			method: "GET", uri: "transcriptions", response: `{"data":[]}`,
+	type call = func(context.Context, *Client) (any, error)
+	list := func(params TranscriptionListParams) call {
+		return func(ctx context.Context, c *Client) (any, error) { return c.Transcriptions.List(ctx, params) }
+	}
+	update := func(params TranscriptionUpdateParams) call {
+		return func(ctx context.Context, c *Client) (any, error) { return c.Transcriptions.Update(ctx, "b3a1", params) }
+	}
+	show := func(ctx context.Context, c *Client) (any, error) { return c.Transcriptions.Show(ctx, "b3a1") }
+	remove := func(ctx context.Context, c *Client) (any, error) { return nil, c.Transcriptions.Delete(ctx, "b3a1") }
+	words, put := []Option{WithBooleanWords()}, []Option{WithUpdateMethod(http.MethodPut)}
+	for name, w := range map[string]wireCase{
+		"list without parameters": {
+			list(TranscriptionListParams{}), nil, "GET transcriptions", "", 200, `{"data":[]}`, nil,
 		},
-		{
-			name: "list with every parameter",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.List(ctx, TranscriptionListParams{
-					Search: "héllo", SearchBy: TranscriptionSearchByResult, Favorite: new(true), SortBy: SortByID, Sort: SortDesc, PerPage: PerPage100,
-				})
-			},
-			method: "GET", uri: "transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id", response: `[]`,
+		"list with every parameter": {
+			list(TranscriptionListParams{
+				Search: "héllo", SearchBy: TranscriptionSearchByResult, Favorite: new(true), SortBy: SortByID,
+				Sort: SortDesc, PerPage: PerPage100,
+			}), nil,
+			"GET transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id",
+			"", 200, `[]`, nil,
 		},
-		{
-			name:   "show",
-			call:   func(ctx context.Context, c *Client) (any, error) { return c.Transcriptions.Show(ctx, "b3a1") },
-			method: "GET", uri: "transcriptions/b3a1", response: `{"data":` + interviewJSON + `}`, result: interview(),
+		"list with a boolean in words": {
+			list(TranscriptionListParams{Favorite: new(true)}), words,
+			"GET transcriptions?favorite=true", "", 200, `[]`, nil,
 		},
-		{
-			name: "update of every field",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Name: new("n"), Result: new("Good day."), Favorite: new(true)})
-			},
-			method: "PATCH", uri: "transcriptions/b3a1", body: "favorite=1&name=n&result=Good+day.", response: interviewJSON, result: interview(),
+		"show": {show, nil, "GET transcriptions/b3a1", "", 200, `{"data":` + interviewJSON + `}`, interview()},
+		"update of every field": {
+			update(TranscriptionUpdateParams{Name: new("n"), Result: new("Good day."), Favorite: new(true)}), nil,
+			"PATCH transcriptions/b3a1", "favorite=1&name=n&result=Good+day.", 200, interviewJSON, interview(),
 		},
-		{
-			name: "update to an empty result",
-			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Result: new("")})
-			},
-			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "transcriptions/b3a1", body: "result=", response: interviewJSON,
+		"update to an empty result": {
+			update(TranscriptionUpdateParams{Result: new("")}), put,
+			"PUT transcriptions/b3a1", "result=", 200, interviewJSON, nil,
 		},
-		{
-			name:   "delete",
-			call:   func(ctx context.Context, c *Client) (any, error) { return nil, c.Transcriptions.Delete(ctx, "b3a1") },
-			method: "DELETE", uri: "transcriptions/b3a1", status: 204,
+		"update with words": {
+			update(TranscriptionUpdateParams{Favorite: new(false)}), words,
+			"PATCH transcriptions/b3a1", "favorite=false", 200, interviewJSON, nil,
 		},
+		"delete": {remove, nil, "DELETE transcriptions/b3a1", "", 204, "", nil},
 	} {
-		t.Run(w.name, w.run)
+		t.Run(name, w.run)
 	}
 }
 
@@ -135,52 +129,65 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
-	c := over(t, s)
-	audio := FileFromBytes("a.wav", []byte(wavHead))
+	c, requests := capturing(t)
+	ctx := t.Context()
 	_, missing := os.Open("testdata/none.wav") // its text is the system's
-	const waived = " (WithoutValidation sends it anyway)"
-	store := func(params TranscriptionStoreParams, opts ...CallOption) error {
-		return second(c.Transcriptions.Store(t.Context(), params, opts...))
+	const (
+		waived  = " (WithoutValidation sends it anyway)"
+		unnamed = "must have a file name (FileFromPath and FileFromFS take it from their path, " +
+			"FileFromBytes and FileFromReader from their first argument)"
+		country = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language" +
+			waived
+		keep = "must not be empty (leave it nil to keep the current one)"
+	)
+	audio := func(name, data string) File { return FileFromBytes(name, []byte(data)) }
+	store := func(name string, file File, language CountryCode, opts ...CallOption) error {
+		params := TranscriptionStoreParams{Name: name, File: file, Language: language}
+		return second(c.Transcriptions.Store(ctx, params, opts...))
 	}
-	for name, row := range map[string]struct {
+	update := func(id ID, name string) error {
+		return second(c.Transcriptions.Update(ctx, id, TranscriptionUpdateParams{Name: &name}))
+	}
+	list := TranscriptionListParams{SearchBy: "description", SortBy: "NAME", Sort: "DESC", PerPage: -10}
+	for _, row := range []struct {
 		err  error
 		text string
 	}{
-		"nothing":        {store(TranscriptionStoreParams{}), "transcriptions.store: name: is required; file: is required (make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader)"},
-		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
-		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
-		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
-		"an empty file":  {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", nil)}), `transcriptions.store: file "a.wav": must not be empty` + waived},
-		"a missing file": {store(TranscriptionStoreParams{Name: "n", File: FileFromPath("testdata/none.wav")}), `transcriptions.store: file "none.wav": cannot be read: ` + missing.Error()},
-		"a directory":    {store(TranscriptionStoreParams{Name: "n", File: FileFromPath(".")}), `transcriptions.store: file ".": must have a file name (FileFromPath and FileFromFS take it from their path, FileFromBytes and FileFromReader from their first argument)`},
-		"a blank name":   {store(TranscriptionStoreParams{Name: " ", File: FileFromBytes("", []byte(wavHead))}, WithoutValidation()), `transcriptions.store: name " ": is required; file: must have a file name (FileFromPath and FileFromFS take it from their path, FileFromBytes and FileFromReader from their first argument)`},
-		"a line break":   {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a\r\nb.wav", []byte(wavHead))}), `transcriptions.store: file "a\r\nb.wav": must have a name without control characters or line breaks`},
-		"a picture":      {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("\x89PNG\x0D\x0A\x1A\x0A"))}), `transcriptions.store: file "a.wav": must be an audio file, but it is a PNG image` + waived},
-		"a list": {
-			second(c.Transcriptions.List(t.Context(), TranscriptionListParams{SearchBy: "description", SortBy: "words", Sort: "x", PerPage: 11})),
-			`transcriptions.list: search_by "description": must be one of name, result` + `; sort_by "words": must be one of id, name` +
-				`; sort "x": must be one of desc, asc` + `; per_page "11": must be one of 10, 25, 50, 100` + waived,
+		{
+			store("", File{}, ""),
+			"store: name: is required; file: is required (make it with FileFromPath, FileFromFS, FileFromBytes or " +
+				"FileFromReader)",
 		},
-		"an update": {second(c.Transcriptions.Update(t.Context(), ".", TranscriptionUpdateParams{Name: new(" ")})), `transcriptions.update: id ".": must not be a relative path segment; name " ": must not be empty (leave it nil to keep the current one)`},
+		{store("n", audio("a.wav", wavHead), "us"), `store: language "us": ` + country},
+		{store("n", audio("a.wav", wavHead), "en"), `store: language "en": ` + country},
+		{store("n", audio("a.wav", wavHead), "XX"), `store: language "XX": ` + country},
+		{store("n", audio("a.wav", ""), ""), `store: file "a.wav": must not be empty` + waived},
+		{
+			store("n", FileFromPath("testdata/none.wav"), ""),
+			`store: file "none.wav": cannot be read: ` + missing.Error(),
+		},
+		{store("n", FileFromPath("."), ""), `store: file ".": ` + unnamed},
+		{store(" ", audio("", wavHead), "", WithoutValidation()), `store: name " ": is required; file: ` + unnamed},
+		{
+			store("n", audio("a\r\nb.wav", wavHead), ""),
+			`store: file "a\r\nb.wav": must have a name without control characters or line breaks`,
+		},
+		{
+			store("n", audio("a.wav", "\x89PNG\x0D\x0A\x1A\x0A"), ""),
+			`store: file "a.wav": must be an audio file, but it is a PNG image` + waived,
+		},
+		{
+			second(c.Transcriptions.List(ctx, list)),
+			`list: search_by "description": must be one of name, result; sort_by "NAME": must be one of id, name; ` +
+				`sort "DESC": must be one of desc, asc; per_page "-10": must be one of 10, 25, 50, 100` + waived,
+		},
+		{update(".", " "), `update: id ".": must not be a relative path segment; name " ": ` + keep},
+		{update("", ""), `update: id: is required; name: ` + keep},
 	} {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorIs(t, row.err, ErrInvalid)
-			assert.Equal(t, row.text, row.err.Error())
-			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
-		})
+		assert.ErrorIs(t, row.err, ErrInvalid)
+		assert.EqualError(t, row.err, "transcriptions."+row.text)
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
 	}
-	assert.ErrorIs(t, store(TranscriptionStoreParams{File: FileFromPath("testdata/none.wav")}), fs.ErrNotExist, "the cause is not lost")
-	assert.Empty(t, s.Asked, "nothing was sent")
-}
-
-func TestTranscriptionsWithoutValidation(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
-	_, err := over(t, s).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
-		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",
-	}, WithoutValidation())
-	require.NoError(t, err)
-	assert.Contains(t, s.Bodies[0], "plainly text")
-	assert.Contains(t, s.Bodies[0], "\r\n\r\nen\r\n")
+	assert.ErrorIs(t, store("n", FileFromPath("testdata/none.wav"), ""), fs.ErrNotExist, "the cause is not lost")
+	assert.Empty(t, *requests)
 }
