@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -13,7 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -193,45 +193,40 @@ func TestWhatNetHTTPMaySendAgain(t *testing.T) {
 	assert.Nil(t, req.GetBody)
 }
 
-// writes counts what is written to a connection.
+// writes counts the writes to a connection.
 type writes struct {
 	net.Conn
-	mu    sync.Mutex
-	sizes []int
+	n atomic.Int64
 }
 
 func (w *writes) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	w.sizes = append(w.sizes, len(p))
-	w.mu.Unlock()
+	w.n.Add(1)
 	return w.Conn.Write(p)
 }
 
-// Header and body of a form go out in one write: two would be one packet more for every create and update request.
+// Header and body of a form go out in one write through the SDK's transport: two would be one packet more for every
+// create and update request.
 func TestFormsAreOneWrite(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPatch} {
-		ours, theirs := net.Pipe()
-		go func() {
-			req, err := http.ReadRequest(bufio.NewReader(theirs))
-			if err == nil {
+		dial := fakes.PipeDialer(t, func(nc net.Conn) {
+			if req, err := http.ReadRequest(bufio.NewReader(nc)); err == nil {
 				_, _ = io.Copy(io.Discard, req.Body)
-				_, _ = fmt.Fprint(theirs, "HTTP/1.1 204 No Content\r\n\r\n")
+				_, _ = io.WriteString(nc, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 			}
-		}()
-		w := &writes{Conn: ours}
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return w, nil }}
+		})
+		w := &writes{}
+		base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+			w.Conn, err = dial(ctx, network, address)
+			return w, err
+		}}
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://service.test/", nil)
 		require.NoError(t, err)
 		_, err = Form(url.Values{"name": {"a"}, "description": {"b"}}).Attach(req, Clock{}, nil)
 		require.NoError(t, err)
-		resp, err := transport.RoundTrip(req)
+		resp, err := wire.New(base, false).RoundTrip(req)
 		require.NoError(t, err)
 		resp.Body.Close()
-		transport.CloseIdleConnections()
-		theirs.Close()
-		w.mu.Lock()
-		assert.Len(t, w.sizes, 1, "%s", method)
-		w.mu.Unlock()
+		assert.EqualValues(t, 1, w.n.Load(), method)
 	}
 }
 

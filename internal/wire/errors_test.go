@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -37,32 +38,22 @@ func TestUntrusted(t *testing.T) {
 		"another name":      {other, otherRoots, 0, true},
 		"too old a version": {good, trusted, tls.VersionTLS11, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-				Certificates: []tls.Certificate{tt.certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tt.version})
-			require.NoError(t, err)
-			requests := make(chan int64, 2)
-			go func() {
-				for {
-					nc, err := listener.Accept()
-					if err != nil {
-						return
-					}
-					n, _ := io.Copy(io.Discard, nc)
-					nc.Close()
-					requests <- n
-				}
-			}()
-			defer listener.Close()
-			base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: tt.roots}}
-			for _, method := range []string{http.MethodGet, http.MethodPost} {
-				got := send(t.Context(), closing(t, New(base, false)), Limits{}, method, "https://"+listener.Addr().String(), nil)
-				require.Error(t, got.err)
-				assert.False(t, got.wrote)
-				assert.Equal(t, tt.untrusted, Untrusted(got.err))
-				assert.Zero(t, <-requests)
-			}
+		requests := make(chan int64, 2)
+		config := &tls.Config{
+			Certificates: []tls.Certificate{tt.certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tt.version,
+		}
+		listener := fakes.Listen(t, func(nc net.Conn) {
+			n, _ := io.Copy(io.Discard, tls.Server(nc, config))
+			requests <- n
 		})
+		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: tt.roots}}
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			got := send(t.Context(), opened(t, base), Limits{}, method, "https://"+listener.Addr().String(), nil)
+			require.Error(t, got.err, name)
+			assert.False(t, got.wrote, name)
+			assert.Equal(t, tt.untrusted, Untrusted(got.err), name)
+			assert.Zero(t, <-requests, name)
+		}
 	}
 	assert.False(t, Untrusted(io.EOF))
 }

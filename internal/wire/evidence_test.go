@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -18,26 +19,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// roundTripper is a RoundTripper in a function.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// attempted makes an attempt through rt and returns the facts that were observed.
-func attempted(t *testing.T, rt http.RoundTripper, method, url string) (seen, wrote bool, observed error) {
-	t.Helper()
-	ctx, clock, evidence := watch(t.Context(), Limits{})
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
-	require.NoError(t, err)
-	resp, err := rt.RoundTrip(req)
-	if err == nil {
-		resp.Body.Close()
-	}
-	clock.Stop()
-	return evidence.Observed()
-}
-
-// closedPort is an address that refuses connections.
+// closedPort is the URL of a port that refuses connections.
 func closedPort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -45,14 +27,21 @@ func closedPort(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// Whether a create request may be sent again rests on what the transport saw, not on the kind of error that came up.
+// losing starts a server that reads the beginning of a request and closes the connection.
+func losing(t *testing.T, secure bool) *server {
+	return serve(t, secure, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 100)) })
+}
+
+// Whether a create request may be sent again rests on the transport's observations, not on the kind of error that came
+// up.
 func TestEvidence(t *testing.T) {
 	closed := closedPort(t)
-	s := serve(t, false, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 100)) })
+	s, secure := losing(t, false), losing(t, true)
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
-	foreign := func(rt roundTripper) *Transport { return New(rt, false) }
+	foreign := func(rt fakes.RoundTripper) *Transport { return New(rt, false) }
 	plain := &http.Transport{}
 	t.Cleanup(plain.CloseIdleConnections)
+	dialsTLS := opened(t, &http.Transport{DialTLSContext: tlsDialer(&tls.Config{RootCAs: secure.roots})})
 	tell := func(r *http.Request, addr string, nc net.Conn) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		trace.GetConn(addr)
@@ -65,9 +54,14 @@ func TestEvidence(t *testing.T) {
 		url         string
 		seen, wrote bool
 	}{
-		"no connection":   {closing(t, New(nil, false)), closed, true, false},
+		"no connection":   {opened(t, nil), closed, true, false},
 		"a lost response": {s.transport(t), s.url, true, true},
-		"never called":    {roundTripper(func(*http.Request) (*http.Response, error) { return nil, dial }), closed, false, false},
+		"never called": {fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, dial
+		}), closed, false, true},
+		// net/http must recognize the connections of a TLS dialer, so they are not counted.
+		"a TLS dialer, no connection": {dialsTLS, strings.Replace(closed, "http", "https", 1), true, false},
+		"a TLS dialer, lost":          {dialsTLS, secure.url, true, true},
 
 		"another kind, no connection": {foreign(plain.RoundTrip), closed, true, false},
 		"another kind, lost":          {foreign(plain.RoundTrip), s.url, true, true},
@@ -85,18 +79,17 @@ func TestEvidence(t *testing.T) {
 		}), closed, true, true},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			seen, wrote, err := attempted(t, tt.rt, method, tt.url)
-			assert.Equal(t, tt.seen, seen, "%s, %s", name, method)
-			assert.Equal(t, tt.wrote, wrote, "%s, %s: %v", name, method, err)
-			assert.Equal(t, tt.seen, err != nil, "%s, %s", name, method)
+			got := send(t.Context(), tt.rt, Limits{}, method, tt.url, nil)
+			assert.Equal(t, tt.seen, got.seen, "%s, %s", name, method)
+			assert.Equal(t, tt.wrote, got.wrote, "%s, %s: %v", name, method, got.err)
+			assert.Equal(t, tt.seen, got.observed != nil, "%s, %s", name, method)
 		}
 	}
 }
 
 // A middleware may make requests of its own with the context of the attempt, before and after it. They prove nothing.
 func TestEvidenceIsOfTheAttemptAlone(t *testing.T) {
-	closed := closedPort(t)
-	s := serve(t, false, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 100)) })
+	closed, s := closedPort(t), losing(t, false)
 	other := &http.Transport{}
 	t.Cleanup(other.CloseIdleConnections)
 	request := func(ctx context.Context, url string) error {
@@ -105,28 +98,28 @@ func TestEvidenceIsOfTheAttemptAlone(t *testing.T) {
 		_, err = other.RoundTrip(req)
 		return err
 	}
-	next := closing(t, New(nil, false))
-	token := roundTripper(func(r *http.Request) (*http.Response, error) {
-		require.Error(t, request(r.Context(), s.url))
-		return next.RoundTrip(r)
-	})
-	seen, wrote, _ := attempted(t, token, http.MethodPost, closed)
-	assert.Equal(t, []bool{true, false}, []bool{seen, wrote}, "a token was fetched, and then nothing was sent")
-
-	reached := s.transport(t)
-	audit := roundTripper(func(r *http.Request) (*http.Response, error) {
-		_, _ = reached.RoundTrip(r)
-		return nil, request(r.Context(), closed)
-	})
-	seen, wrote, _ = attempted(t, audit, http.MethodPost, s.url)
-	assert.Equal(t, []bool{true, true}, []bool{seen, wrote}, "the request was sent before the audit failed")
-
-	detached := roundTripper(func(r *http.Request) (*http.Response, error) {
-		_, _ = reached.RoundTrip(r.Clone(context.Background()))
-		return nil, request(r.Context(), closed)
-	})
-	seen, _, _ = attempted(t, detached, http.MethodPost, s.url)
-	assert.False(t, seen)
+	next, reached := opened(t, nil), s.transport(t)
+	for name, tt := range map[string]struct {
+		rt          fakes.RoundTripper
+		url         string
+		seen, wrote bool
+	}{
+		"a token was fetched, and then nothing was sent": {func(r *http.Request) (*http.Response, error) {
+			require.Error(t, request(r.Context(), s.url))
+			return next.RoundTrip(r)
+		}, closed, true, false},
+		"the request was sent before the audit failed": {func(r *http.Request) (*http.Response, error) {
+			_, _ = reached.RoundTrip(r)
+			return nil, request(r.Context(), closed)
+		}, s.url, true, true},
+		"the request was sent without its context": {func(r *http.Request) (*http.Response, error) {
+			_, _ = reached.RoundTrip(r.Clone(context.Background()))
+			return nil, request(r.Context(), closed)
+		}, s.url, false, true},
+	} {
+		got := post(t, tt.rt, tt.url, nil)
+		assert.Equal(t, []bool{tt.seen, tt.wrote}, []bool{got.seen, got.wrote}, name)
+	}
 }
 
 // A middleware may give up on a request that it has started, or start it when the attempt has ended.
@@ -135,10 +128,10 @@ func TestEvidenceIsFinal(t *testing.T) {
 	s := serve(t, false, func(nc net.Conn) { <-release })
 	next := s.transport(t)
 	var late func() error
-	impatient := roundTripper(func(r *http.Request) (*http.Response, error) {
+	impatient := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		begun := make(chan struct{})
-		trace := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(begun) }})
-		go func() { _, _ = next.RoundTrip(r.WithContext(trace)) }()
+		trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(begun) }}
+		go func() { _, _ = next.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace))) }()
 		<-begun
 		late = func() error {
 			_, err := next.RoundTrip(r.Clone(context.WithoutCancel(r.Context())))
@@ -146,35 +139,31 @@ func TestEvidenceIsFinal(t *testing.T) {
 		}
 		return nil, io.EOF
 	})
-	seen, _, _ := attempted(t, impatient, http.MethodPost, s.url)
-	assert.False(t, seen, "one is under way")
-	assert.ErrorIs(t, late(), context.Canceled, "what has ended sends nothing")
+	assert.False(t, post(t, impatient, s.url, nil).seen, "one is under way")
+	assert.ErrorIs(t, late(), context.Canceled, "an attempt that has ended sends nothing")
 	close(release)
 }
 
 // A transport may give up on a request whose first bytes another goroutine is about to write. If they count as not
 // written, they must not be written later.
 func TestNothingIsWrittenOnceARequestCountsAsUnsent(t *testing.T) {
-	near, far := net.Pipe()
+	c, far := countingPipe()
 	received := make(chan []byte)
 	go func() {
 		all, _ := io.ReadAll(far)
 		received <- all
 	}()
-	c := &conn{Conn: near, over: make(chan struct{})}
-	_, clock, evidence := watch(t.Context(), Limits{})
+	evidence := watching(t)
 	require.NoError(t, evidence.enter())
 	evidence.connected(c)
 	evidence.leave(nil, context.Canceled)
-	clock.Stop()
 	assert.False(t, wrote(evidence))
 	_, err := c.Write([]byte("POST"))
 	assert.ErrorIs(t, err, net.ErrClosed)
 	assert.False(t, wrote(evidence))
 
 	// Another attempt may have the connection.
-	_, clock, evidence = watch(t.Context(), Limits{})
-	defer clock.Stop()
+	evidence = watching(t)
 	evidence.connected(c)
 	_, err = c.Write([]byte("GET"))
 	require.NoError(t, err)
@@ -185,12 +174,10 @@ func TestNothingIsWrittenOnceARequestCountsAsUnsent(t *testing.T) {
 
 // A middleware may send a request twice at once, and use the response that comes first.
 func TestARequestThatFailsDoesNotStopAnother(t *testing.T) {
-	near, far := net.Pipe()
+	c, far := countingPipe()
 	defer far.Close()
 	go func() { _, _ = io.Copy(io.Discard, far) }()
-	c := &conn{Conn: near, over: make(chan struct{})}
-	_, clock, evidence := watch(t.Context(), Limits{})
-	defer clock.Stop()
+	evidence := watching(t)
 	require.NoError(t, evidence.enter())
 	require.NoError(t, evidence.enter())
 	evidence.connected(c)
@@ -201,25 +188,20 @@ func TestARequestThatFailsDoesNotStopAnother(t *testing.T) {
 	assert.True(t, wrote(evidence))
 }
 
-// A RoundTripper of another kind may be refused at the address that it asked for, and then send what it reads to
-// another one without telling: what was not read was not sent.
+// A RoundTripper of another kind may be refused at the address that it asked for, and then send the bytes that it reads
+// to another one without telling. Bytes that were not read were not sent.
 func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
 	for _, reads := range []bool{false, true} {
-		tr := New(roundTripper(func(r *http.Request) (*http.Response, error) {
+		rt := New(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			httptrace.ContextClientTrace(r.Context()).GetConn(r.URL.Host)
 			if reads {
 				_, _ = io.ReadAll(r.Body)
 			}
 			return nil, errors.New("connection refused, or reset at the other address")
 		}), false)
-		ctx, clock, evidence := tr.Watch(t.Context(), Limits{})
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost:80/", strings.NewReader("name=a"))
-		require.NoError(t, err)
-		_, err = tr.RoundTrip(req)
-		require.Error(t, err)
-		clock.Stop()
-		_, wrote, _ := evidence.Observed()
-		assert.Equal(t, reads, wrote)
+		got := post(t, rt, "http://localhost:80/", strings.NewReader("name=a"))
+		require.Error(t, got.err)
+		assert.Equal(t, reads, got.wrote)
 	}
 }
 

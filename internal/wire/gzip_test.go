@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // packed is the text as a gzip stream.
@@ -31,31 +33,47 @@ func passed(t *testing.T, encoding string, body io.Reader) *http.Response {
 	if encoding != "" {
 		header["Content-Encoding"] = []string{encoding}
 	}
-	transport := New(roundTripper(func(*http.Request) (*http.Response, error) {
+	transport := New(fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: header, ContentLength: 1000, Body: io.NopCloser(body)}, nil
 	}), false)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil)
-	require.NoError(t, err)
-	resp, err := transport.RoundTrip(req)
-	require.NoError(t, err)
-	return resp
+	return untimed(t, transport, http.MethodGet, "http://127.0.0.1/")
 }
 
+// A proxy may decompress a body and leave the header, or compress a body without one. A body in an encoding that cannot
+// be decompressed keeps its header.
 func TestABodyThatBeginsAsGzipIsDecompressedWhateverItsHeaderSays(t *testing.T) {
 	two := packed(lighthouse[:10]) + packed(lighthouse[10:])
-	for _, tt := range []struct{ encoding, body, left string }{
-		{"gzip", packed(lighthouse), ""},
-		{"GZIP", packed(lighthouse), ""},
-		{"x-gzip", packed(lighthouse), ""},
-		{"br", packed(lighthouse), ""},
-		{"identity", packed(lighthouse), ""},
-		{"", packed(lighthouse), ""},
-		{"br, gzip", packed(lighthouse), "br, gzip"},
-		{"gzip", two, ""},
-		{"gzip", packed("") + packed(lighthouse) + packed(""), ""},
-		{"gzip", packed(lighthouse) + "\n", ""},
-		{"gzip", packed(lighthouse) + "\x1f", ""},
-		{"", two + strings.Repeat("\x00", 10_000), ""},
+	const brotli = "\x8b\x12\x80" + lighthouse + "\x03"
+	const zstd = "\x28\xb5\x2f\xfd\x04\x58\x01\x01\x00" + lighthouse
+	const deflate = "\x78\x9c\x03\x00\x00\x00\x00\x01"
+	for _, tt := range []struct{ encoding, body, read, left string }{
+		{"gzip", packed(lighthouse), lighthouse, ""},
+		{"GZIP", packed(lighthouse), lighthouse, ""},
+		{"x-gzip", packed(lighthouse), lighthouse, ""},
+		{"br", packed(lighthouse), lighthouse, ""},
+		{"identity", packed(lighthouse), lighthouse, ""},
+		{"", packed(lighthouse), lighthouse, ""},
+		{"br, gzip", packed(lighthouse), lighthouse, "br, gzip"},
+		{"gzip", two, lighthouse, ""},
+		{"gzip", packed("") + packed(lighthouse) + packed(""), lighthouse, ""},
+		{"gzip", packed(lighthouse) + "\n", lighthouse, ""},
+		{"gzip", packed(lighthouse) + "\x1f", lighthouse, ""},
+		{"", two + strings.Repeat("\x00", 10_000), lighthouse, ""},
+
+		{"gzip", lighthouse, lighthouse, ""},
+		{"x-gzip", lighthouse, lighthouse, ""},
+		{"gzip", "\x1f\x00" + lighthouse, "\x1f\x00" + lighthouse, ""},
+		{"gzip", "\x1f", "\x1f", ""},
+		{"gzip", " \r\n", " \r\n", ""},
+		{"gzip", "", "", ""},
+		{"br", brotli, brotli, "br"},
+		{"zstd", zstd, zstd, "zstd"},
+		{"deflate", deflate, deflate, "deflate"},
+		{"gzip, br", "\x0b\x02\x80", "\x0b\x02\x80", "gzip, br"},
+		{"br", lighthouse, lighthouse, "br"},
+		{"br", "", "", "br"},
+		{"", lighthouse, lighthouse, ""},
+		{"", "\x1f", "\x1f", ""},
 	} {
 		for name, source := range map[string]func(io.Reader) io.Reader{
 			"whole":         func(r io.Reader) io.Reader { return r },
@@ -63,53 +81,23 @@ func TestABodyThatBeginsAsGzipIsDecompressedWhateverItsHeaderSays(t *testing.T) 
 			"with its end":  iotest.DataErrReader,
 			"with an error": func(r io.Reader) io.Reader { return iotest.DataErrReader(iotest.OneByteReader(r)) },
 		} {
-			for dest, read := range map[string]func(io.Reader) ([]byte, error){
-				"ReadAll":      io.ReadAll,
-				"byte by byte": func(r io.Reader) ([]byte, error) { return io.ReadAll(iotest.OneByteReader(r)) },
+			for dest, read := range map[string]func(io.Reader) io.Reader{
+				"ReadAll":      func(r io.Reader) io.Reader { return r },
+				"byte by byte": iotest.OneByteReader,
 			} {
 				resp := passed(t, tt.encoding, source(strings.NewReader(tt.body)))
-				body, err := read(resp.Body)
+				body, err := io.ReadAll(read(resp.Body))
 				require.NoError(t, err, "%q: %s, %s", tt.encoding, name, dest)
-				assert.Equal(t, lighthouse, string(body))
+				assert.Equal(t, tt.read, string(body))
 				assert.Equal(t, tt.left, resp.Header.Get("Content-Encoding"))
-				assert.NotContains(t, resp.Header, "Content-Length")
 				assert.Equal(t, "kept", resp.Header.Get("X-Other"))
-				assert.EqualValues(t, -1, resp.ContentLength)
-				assert.True(t, resp.Uncompressed)
+				if tt.body != tt.read {
+					assert.NotContains(t, resp.Header, "Content-Length")
+					assert.EqualValues(t, -1, resp.ContentLength)
+					assert.True(t, resp.Uncompressed)
+				}
 				require.NoError(t, resp.Body.Close())
 			}
-		}
-	}
-}
-
-// A proxy that has decompressed a body and left the header does no harm. A body in an encoding that cannot be
-// decompressed keeps its header.
-func TestABodyThatIsNotGzipIsPassedOnAsItCame(t *testing.T) {
-	for _, tt := range []struct{ encoding, body, left string }{
-		{"gzip", lighthouse, ""},
-		{"x-gzip", lighthouse, ""},
-		{"gzip", "\x1f\x00" + lighthouse, ""},
-		{"gzip", "\x1f", ""},
-		{"gzip", " \r\n", ""},
-		{"gzip", "", ""},
-		{"br", "\x8b\x12\x80" + lighthouse + "\x03", "br"},
-		{"zstd", "\x28\xb5\x2f\xfd\x04\x58\x01\x01\x00" + lighthouse, "zstd"},
-		{"deflate", "\x78\x9c\x03\x00\x00\x00\x00\x01", "deflate"},
-		{"gzip, br", "\x0b\x02\x80", "gzip, br"},
-		{"br", lighthouse, "br"},
-		{"br", "", "br"},
-		{"", lighthouse, ""},
-		{"", "\x1f", ""},
-	} {
-		for name, read := range map[string]func(io.Reader) ([]byte, error){
-			"ReadAll":      io.ReadAll,
-			"byte by byte": func(r io.Reader) ([]byte, error) { return io.ReadAll(iotest.OneByteReader(r)) },
-		} {
-			resp := passed(t, tt.encoding, iotest.OneByteReader(strings.NewReader(tt.body)))
-			body, err := read(resp.Body)
-			require.NoError(t, err, "%s: %q, %s", tt.encoding, tt.body, name)
-			assert.Equal(t, tt.body, string(body))
-			assert.Equal(t, tt.left, resp.Header.Get("Content-Encoding"))
 		}
 	}
 }
@@ -123,7 +111,9 @@ func TestAGzipStreamThatEndsTooEarlyIsCutOff(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "after %d bytes", n)
 		assert.True(t, strings.HasPrefix(lighthouse, body))
 	}
-	for _, broken := range []string{"\x1f\x8b\xff" + whole[3:], whole[:20] + "\xff\xff" + whole[22:], whole + "\x1f\x8b\xff"} {
+	for _, broken := range []string{
+		"\x1f\x8b\xff" + whole[3:], whole[:20] + "\xff\xff" + whole[22:], whole + "\x1f\x8b\xff",
+	} {
 		_, err := ReadBody(passed(t, "gzip", strings.NewReader(broken)), 100)
 		require.ErrorIs(t, err, ErrCutOff, "%q", broken)
 	}
@@ -142,32 +132,30 @@ func TestAGzipStreamThatEndsTooEarlyIsCutOff(t *testing.T) {
 
 // A slow picture moves on with each byte, and a compressed body with each part that its sender has flushed.
 func TestBodiesAreNotHeldBack(t *testing.T) {
-	source, sink := io.Pipe()
-	resp := passed(t, "", source)
-	buf := make([]byte, 100)
-	for _, text := range []string{"\x89", "P", "\x1f\x8bNG"} {
-		go func() { _, _ = io.WriteString(sink, text) }()
-		n, err := resp.Body.Read(buf)
-		require.NoError(t, err)
-		assert.Equal(t, text, string(buf[:n]))
+	var stream bytes.Buffer
+	z := gzip.NewWriter(&stream)
+	flushed := func(text string) string {
+		stream.Reset()
+		_, _ = io.WriteString(z, text)
+		_ = z.Flush()
+		return stream.String()
 	}
-
-	source, sink = io.Pipe()
-	resp = passed(t, "", source)
-	go func() {
-		z := gzip.NewWriter(sink)
-		for _, text := range []string{"first", "second"} {
-			_, _ = io.WriteString(z, text)
-			_ = z.Flush()
+	type part struct{ sent, read string }
+	for name, parts := range map[string][]part{
+		"plain":      {{"\x89", "\x89"}, {"P", "P"}, {"\x1f\x8bNG", "\x1f\x8bNG"}},
+		"compressed": {{flushed("first"), "first"}, {flushed("second"), "second"}},
+	} {
+		source, sink := io.Pipe()
+		resp := passed(t, "", source)
+		for _, part := range parts {
+			go func() { _, _ = io.WriteString(sink, part.sent) }()
+			buf := make([]byte, 100)
+			n, err := io.ReadAtLeast(resp.Body, buf, len(part.read))
+			require.NoError(t, err, name)
+			assert.Equal(t, part.read, string(buf[:n]), name)
 		}
-		// The stream never ends.
-	}()
-	for _, text := range []string{"first", "second"} {
-		n, err := io.ReadFull(resp.Body, buf[:len(text)])
-		require.NoError(t, err)
-		assert.Equal(t, text, string(buf[:n]))
+		require.NoError(t, resp.Body.Close(), "the stream never ends")
 	}
-	require.NoError(t, resp.Body.Close())
 }
 
 // A RoundTripper may answer many requests with one header.
@@ -175,21 +163,21 @@ func TestTheHeaderOfARoundTripperIsNotChanged(t *testing.T) {
 	shared := http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"1"}, "Location": {"https://[::1/%zz"}}
 	want := shared.Clone()
 	body := packed(lighthouse)
-	transport := New(roundTripper(func(r *http.Request) (*http.Response, error) {
-		status := 200
-		if r.URL.Path == "/moved" {
-			status = 302
-		}
-		return &http.Response{StatusCode: status, Header: shared, Body: io.NopCloser(strings.NewReader(body))}, nil
+	statuses := map[string]int{"/tenant": 200, "/moved": 302}
+	transport := New(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: statuses[r.URL.Path], Header: shared, Body: io.NopCloser(strings.NewReader(body)),
+		}, nil
 	}), false)
 	var group sync.WaitGroup
-	for i := range 32 {
-		group.Go(func() {
-			path := []string{"/tenant", "/moved"}[i%2]
-			got := send(t.Context(), transport, Limits{}, http.MethodGet, "http://127.0.0.1"+path, nil)
-			assert.NoError(t, got.err)
-			assert.Equal(t, lighthouse, got.body)
-		})
+	for range 16 {
+		for path := range statuses {
+			group.Go(func() {
+				got := get(t, transport, "http://127.0.0.1"+path)
+				assert.NoError(t, got.err)
+				assert.Equal(t, lighthouse, got.body)
+			})
+		}
 	}
 	group.Wait()
 	assert.Equal(t, want, shared)
@@ -211,7 +199,7 @@ func TestAcceptEncoding(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, tt.transport.AcceptEncoding(), name)
 		if tt.transport.exact {
-			got := send(t.Context(), closing(t, tt.transport), Limits{}, http.MethodGet, srv.URL, nil)
+			got := get(t, closing(t, tt.transport), srv.URL)
 			require.NoError(t, got.err)
 			assert.Empty(t, got.body, "%s: net/http must not ask, as it would decompress by the header alone", name)
 		}

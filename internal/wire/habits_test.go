@@ -52,13 +52,13 @@ func TestHabitNetHTTPReturnsAWriteErrorInPlaceOfAnEarlyResponse(t *testing.T) {
 		base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			t.Cleanup(func() { far.Close() })
-			return &hearing{Conn: near, broken: make(chan struct{}), text: strings.NewReader(response(401, ""))}, nil
+			early := strings.NewReader(response(401, ""))
+			return &hearing{Conn: near, broken: make(chan struct{}), text: early}, nil
 		}}
-		got := send(t.Context(), base, Limits{}, http.MethodPost, "http://service.test/", zeros(1<<20))
-		require.ErrorIs(t, got.err, syscall.EPIPE)
+		require.ErrorIs(t, post(t, base, "http://service.test/", zeros(1<<20)).err, syscall.EPIPE)
 
 		start := time.Now()
-		got = send(t.Context(), closing(t, New(base, false)), Limits{}, http.MethodPost, "http://service.test/", zeros(1<<20))
+		got := post(t, opened(t, base), "http://service.test/", zeros(1<<20))
 		require.NoError(t, got.err)
 		assert.Equal(t, 401, got.status)
 		assert.Equal(t, "hello", got.body)
@@ -70,11 +70,9 @@ func TestHabitNetHTTPReturnsAWriteErrorInPlaceOfAnEarlyResponse(t *testing.T) {
 func TestHabitTLSSetsAWriteDeadlineBeforeItsClosingAlert(t *testing.T) {
 	pair, roots := fakes.LoopbackCertificate()
 	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		go func() {
-			_ = tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}).Handshake()
-		}()
-		c := &conn{Conn: near, over: make(chan struct{})}
+		c, far := countingPipe()
+		config := &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}
+		go func() { _ = tls.Server(far, config).Handshake() }()
 		secure := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: "example.com"})
 		require.NoError(t, secure.Handshake())
 		synctest.Wait()
@@ -88,66 +86,60 @@ func TestHabitTLSSetsAWriteDeadlineBeforeItsClosingAlert(t *testing.T) {
 
 // Bytes written before a connection is reported count for no attempt, so that TLS handshakes do not.
 func TestHabitNetHTTPReportsAConnectionBeforeItWritesTheRequest(t *testing.T) {
-	pair, roots := fakes.LoopbackCertificate()
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		for protocol, url := range map[string]string{
-			"": "http://example.com/", "http/1.1": "https://example.com/", "h2": "https://example.com/",
-		} {
-			t.Run(method+" "+protocol, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var requests atomic.Int64
-					transport := &http.Transport{
-						TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: protocol == "h2",
-						DialContext: fakes.PipeDialer(t, func(nc net.Conn) {
-							if protocol == "h2" {
-								nc = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
-								fakes.ServeFrames(nc, func(c *fakes.Frames, stream uint32) {
-									requests.Add(1)
-									c.Respond(stream, "hello")
-								})
-								return
-							}
-							if protocol != "" {
-								nc = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}})
-							}
-							if r, err := request(bufio.NewReader(nc)); err == nil && r.Method == method {
-								requests.Add(1)
-								_, _ = io.WriteString(nc, response(200, "Connection: close\r\n"))
-							}
-						}),
-					}
-					reports := 0
-					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
-						synctest.Wait()
-						assert.Zero(t, requests.Load())
-						reports++
-					}})
-					got := send(ctx, transport, Limits{}, method, url, nil)
-					require.NoError(t, got.err)
-					assert.Equal(t, 1, reports)
-					assert.EqualValues(t, 1, requests.Load())
-					transport.CloseIdleConnections()
-				})
-			})
+	pair, _ := fakes.LoopbackCertificate()
+	var requests atomic.Int64
+	overHTTP2, serveHTTP2 := speakingHTTP2(func(c *fakes.Frames, stream uint32) {
+		requests.Add(1)
+		c.Respond(stream, "hello")
+	})
+	overTLS := overHTTP2.Clone()
+	overTLS.ForceAttemptHTTP2 = false
+	serve := func(nc net.Conn) {
+		if _, err := request(bufio.NewReader(nc)); err == nil {
+			requests.Add(1)
+			_, _ = io.WriteString(nc, response(200, "Connection: close\r\n"))
 		}
+	}
+	for name, tt := range map[string]struct {
+		url   string
+		base  *http.Transport
+		serve func(net.Conn)
+	}{
+		"clear": {"http://example.com/", &http.Transport{}, serve},
+		"TLS": {"https://example.com/", overTLS, func(nc net.Conn) {
+			serve(tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}}))
+		}},
+		"HTTP/2": {"https://example.com/", overHTTP2, serveHTTP2},
+	} {
+		forGETAndPOST(t, name, func(t *testing.T, method string) {
+			requests.Store(0)
+			transport := tt.base.Clone()
+			transport.DialContext = fakes.PipeDialer(t, tt.serve)
+			reports := 0
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+				synctest.Wait()
+				assert.Zero(t, requests.Load())
+				reports++
+			}})
+			got := send(ctx, transport, Limits{}, method, tt.url, nil)
+			require.NoError(t, got.err)
+			assert.Equal(t, 1, reports)
+			assert.EqualValues(t, 1, requests.Load())
+			transport.CloseIdleConnections()
+		})
 	}
 }
 
 // resetStreams sends a request over HTTP/2 to a server that resets each stream, and returns how many there were.
 func resetStreams(t *testing.T, code uint32, header bool, body io.Reader) (got sent, streams int) {
-	pair, roots := fakes.LoopbackCertificate()
-	base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	transport := piped(t, base, func(nc net.Conn) {
-		secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
-		fakes.ServeFrames(secure, func(c *fakes.Frames, stream uint32) {
-			streams++
-			if header {
-				c.Header(stream)
-			}
-			c.Reset(stream, code)
-		})
+	base, serve := speakingHTTP2(func(c *fakes.Frames, stream uint32) {
+		streams++
+		if header {
+			c.Header(stream)
+		}
+		c.Reset(stream, code)
 	})
-	got = send(t.Context(), transport, Limits{}, http.MethodPatch, "https://example.com/tenant", body)
+	got = send(t.Context(), piped(t, base, serve), Limits{}, http.MethodPatch, "https://example.com/tenant", body)
 	return got, streams
 }
 
@@ -160,19 +152,17 @@ func TestHabitNetHTTPFillsInAStreamErrorOfAnyPackage(t *testing.T) {
 		want   bool
 	}{
 		"refused":                {code: fakes.CodeRefusedStream, header: true, want: true},
-		"refused, body was read": {code: fakes.CodeRefusedStream, body: io.LimitReader(zero{}, 10)},
+		"refused, body was read": {code: fakes.CodeRefusedStream, body: zeros(10)},
 		"internal error":         {code: fakes.CodeInternalError},
 		// How often net/http repeats this one depends on its version.
 		"protocol error": {code: fakes.CodeProtocolError},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				got, _ := resetStreams(t, tt.code, tt.header, tt.body)
-				require.Error(t, got.err)
-				assert.Equal(t, tt.want, Refused(got.err), "%v", got.err)
-				assert.Equal(t, tt.want, Refused(fmt.Errorf("wrapped: %w", got.err)))
-				assert.True(t, got.wrote)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			got, _ := resetStreams(t, tt.code, tt.header, tt.body)
+			require.Error(t, got.err)
+			assert.Equal(t, tt.want, Refused(got.err), "%v", got.err)
+			assert.Equal(t, tt.want, Refused(fmt.Errorf("wrapped: %w", got.err)))
+			assert.True(t, got.wrote)
 		})
 	}
 }
@@ -185,7 +175,8 @@ func TestHabitNetHTTPRepeatsARefusedStreamWithoutEnd(t *testing.T) {
 		assert.False(t, Refused(got.err), "%v", got.err)
 		assert.True(t, got.wrote)
 		assert.Equal(t, errRepeats, got.late)
-		assert.EqualError(t, got.late, "the request was repeated 30 times over HTTP/2, as the server reset it each time")
+		const text = "the request was repeated 30 times over HTTP/2, as the server reset it each time"
+		assert.EqualError(t, got.late, text)
 		assert.Equal(t, maxConns, streams)
 	})
 }

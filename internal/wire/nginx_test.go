@@ -88,7 +88,8 @@ http {
 			t.Logf("nginx: %s", log[max(len(log)-2000, 0):])
 		}
 	})
-	return scheme + "://" + listener.Addr().String(), &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	base = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	return scheme + "://" + listener.Addr().String(), base
 }
 
 // An nginx that gives up on a slow service drops its client. Over HTTP/2 net/http sends the request again, without
@@ -102,33 +103,36 @@ func TestNginxThatDropsItsClient(t *testing.T) {
 		<-over
 	})
 	defer close(over)
-	std := http.DefaultTransport
-	defer func() { http.DefaultTransport = std }()
-	http.DefaultTransport = base
-	for name, transport := range map[string]*Transport{
-		"the default":        New(nil, false),
-		"the caller's":       New(base.Clone(), false),
-		"of another kind":    New(otherKind{base.Clone()}, false),
-		"that dials":         New(&http.Transport{TLSClientConfig: base.TLSClientConfig, ForceAttemptHTTP2: true, DialContext: new(net.Dialer).DialContext}, false),
-		"that dials for TLS": New(&http.Transport{DialTLSContext: tlsDialer(&tls.Config{RootCAs: base.TLSClientConfig.RootCAs})}, false),
+	defaultTransport(t, base)
+	dialing := base.Clone()
+	dialing.DialContext = new(net.Dialer).DialContext
+	for name, caller := range map[string]http.RoundTripper{
+		"the default":     nil,
+		"the caller's":    base.Clone(),
+		"of another kind": otherKind{base.Clone()},
+		"that dials":      dialing,
+		"that dials for TLS": &http.Transport{
+			DialTLSContext: tlsDialer(&tls.Config{RootCAs: base.TLSClientConfig.RootCAs}),
+		},
 	} {
 		posts.Store(0)
-		// GetBody is set for this body, as it is by middleware that makes requests anew.
-		got := send(t.Context(), closing(t, transport), Limits{Upload: true, Wait: 20 * time.Second}, http.MethodPost, url, strings.NewReader("name=n"))
+		limits := Limits{Upload: true, Wait: 20 * time.Second}
+		body := strings.NewReader("name=n") // with a GetBody, as middleware sets it that makes requests anew
+		got := send(t.Context(), opened(t, caller), limits, http.MethodPost, url, body)
 		require.Error(t, got.err, name)
 		assert.True(t, got.wrote, name)
 		assert.EqualValues(t, 1, posts.Load(), name)
 	}
 }
 
-// nginx refuses what is larger than client_max_body_size, and what its rules forbid, before it has read it.
+// nginx refuses a body that is larger than client_max_body_size, or that its rules forbid, before it has read it.
 func TestNginxRefusesEarly(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, base := serveNginx(t, secure, http.NotFound)
-		transport := closing(t, New(base, false))
+		transport := opened(t, base)
 		for path, status := range map[string]int{"/tenant": 413, "/denied/tenant": 401} {
 			for range 10 {
-				got := send(t.Context(), transport, Limits{}, http.MethodPost, url+path, zeros(64<<20))
+				got := post(t, transport, url+path, zeros(64<<20))
 				require.NoError(t, got.err)
 				require.Equal(t, status, got.status)
 			}

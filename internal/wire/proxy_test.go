@@ -15,6 +15,11 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
+// by returns the Proxy function for a proxy.
+func by(p *fakes.Tunnel, user *url.Userinfo) func(*http.Request) (*url.URL, error) {
+	return http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String(), User: user})
+}
+
 // A company's proxy carries the requests, and never gets to see the key.
 func TestHTTPSProxy(t *testing.T) {
 	srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) {
@@ -23,10 +28,11 @@ func TestHTTPSProxy(t *testing.T) {
 	u, err := url.Parse(srv)
 	require.NoError(t, err)
 	p := fakes.StartTunnel(t, u.Host)
-	base.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String(), User: url.UserPassword("agent", "pass")})
-	transport := closing(t, New(base, false))
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		got := send(t.Context(), transport, Limits{}, method, "https://example.com/tenant", nil)
+	base.Proxy = by(p, url.UserPassword("agent", "pass"))
+	transport := opened(t, base)
+	for _, got := range []sent{
+		get(t, transport, "https://example.com/tenant"), post(t, transport, "https://example.com/tenant", nil),
+	} {
 		require.NoError(t, got.err)
 		assert.True(t, got.wrote)
 	}
@@ -38,52 +44,51 @@ func TestHTTPSProxy(t *testing.T) {
 // A proxy that refuses has let nothing through, so that a create request may be sent again.
 func TestHTTPSProxyThatRefuses(t *testing.T) {
 	p := fakes.StartTunnel(t, "")
-	var hooked int
-	mine := errors.New("the caller's hook")
-	for name, users := range map[string]func(context.Context, *url.URL, *http.Request, *http.Response) error{
-		"no hook": nil,
-		"a hook": func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	hooked := 0
+	refusal := errors.New("the caller's hook")
+	hook := func(err error) func(context.Context, *url.URL, *http.Request, *http.Response) error {
+		return func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
 			hooked = resp.StatusCode
-			return nil
-		},
-		"a hook that refuses": func(context.Context, *url.URL, *http.Request, *http.Response) error { return mine },
-	} {
-		base := &http.Transport{
-			Proxy:                  http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String(), User: url.UserPassword("agent", "pass")}),
-			OnProxyConnectResponse: users,
+			return err
 		}
+	}
+	for name, tt := range map[string]struct {
+		hook func(context.Context, *url.URL, *http.Request, *http.Response) error
+		text string // the proxy's word, or the hook's
+		told int
+	}{
+		"no hook":             {nil, "Proxy Authentication Required", 0},
+		"a hook":              {hook(nil), "Proxy Authentication Required", http.StatusProxyAuthRequired},
+		"a hook that refuses": {hook(refusal), refusal.Error(), http.StatusProxyAuthRequired},
+	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			hooked = 0
-			got := send(t.Context(), closing(t, New(base, false)), Limits{}, method, "https://example.com/tenant", nil)
+			base := &http.Transport{Proxy: by(p, nil), OnProxyConnectResponse: tt.hook}
+			got := send(t.Context(), opened(t, base), Limits{}, method, "https://example.com/tenant", nil)
+			assert.EqualError(t, got.err, tt.text, name)
 			assert.False(t, got.wrote, name)
-			if name == "a hook that refuses" {
-				assert.ErrorIs(t, got.err, mine)
-				continue
-			}
-			assert.EqualError(t, got.err, "Proxy Authentication Required", "the proxy's word")
-			assert.Equal(t, users != nil, hooked == http.StatusProxyAuthRequired, name)
+			assert.Equal(t, tt.told, hooked, name)
 		}
 	}
 }
 
 // Without TLS a proxy would see the key, so nothing is sent, unless that is allowed. Downloads carry no key.
 func TestProxiesThatWouldSeeTheKey(t *testing.T) {
+	const clear = "http://content.example.com/tenant"
 	for _, scheme := range []string{"http", "https", "socks5"} {
-		proxy := http.ProxyURL(&url.URL{Scheme: scheme, Host: "127.0.0.1:1"})
-		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			got := send(t.Context(), New(&http.Transport{Proxy: proxy}, false), Limits{}, method, "http://content.example.com/tenant", nil)
+		transport := New(&http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: scheme, Host: "127.0.0.1:1"})}, false)
+		for _, got := range []sent{get(t, transport, clear), post(t, transport, clear, nil)} {
 			assert.ErrorIs(t, got.err, ErrClearProxy, scheme)
 			assert.False(t, got.wrote)
 		}
 	}
 	p := fakes.StartTunnel(t, "")
-	proxy := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})}
+	proxy := &http.Transport{Proxy: by(p, nil)}
 	allowed := closing(t, New(proxy, true))
-	for _, rt := range []http.RoundTripper{allowed, NewDownload(proxy)} {
-		require.NoError(t, send(t.Context(), rt, Limits{}, http.MethodGet, "http://content.example.com/tenant", nil).err)
-	}
-	require.NoError(t, send(t.Context(), allowed, Limits{}, http.MethodPost, "http://content.example.com/tenant", nil).err)
+	require.NoError(t, get(t, allowed, clear).err)
+	require.NoError(t, post(t, allowed, clear, nil).err)
+	require.NoError(t, get(t, NewDownload(proxy), clear).err)
 	assert.Len(t, p.Requests(), 3)
 	failing := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, io.ErrNoProgress }}
-	assert.ErrorIs(t, send(t.Context(), New(failing, false), Limits{}, http.MethodGet, "http://127.0.0.1:1/", nil).err, io.ErrNoProgress)
+	assert.ErrorIs(t, get(t, New(failing, false), "http://127.0.0.1:1/").err, io.ErrNoProgress)
 }

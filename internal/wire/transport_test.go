@@ -28,43 +28,71 @@ import (
 // otherKind is a RoundTripper that New knows nothing of.
 type otherKind struct{ http.RoundTripper }
 
-// A record must not be created twice because a kept-alive connection was closed: what other requests use is never used
-// for a POST, whose connection is closed after it.
-func TestEachPOSTHasAConnectionOfItsOwn(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
-			var mu sync.Mutex
-			ports := map[string][]string{}
-			srv, base := serveHTTP(t, secure, func(_ http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				defer mu.Unlock()
-				ports[r.Method] = append(ports[r.Method], r.RemoteAddr)
-				assert.False(t, r.Close, "%s: Connection: close", r.Method)
-				_, _ = io.Copy(io.Discard, r.Body) // or the response may come before the end of the request
-			})
-			transport := closing(t, New(base, false))
-			for range 3 {
-				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-					require.NoError(t, send(t.Context(), transport, Limits{}, method, srv, strings.NewReader("name=n")).err)
+// A record must not be created twice because a kept-alive connection was closed: a POST never uses a connection of
+// other requests, and its own is closed after it. Over HTTP/2 net/http repeats streams that were reset, whatever the
+// method, so a POST never goes over it.
+func TestEachPOSTHasAConnectionOfItsOwnAndSpeaksHTTP1(t *testing.T) {
+	var mu sync.Mutex
+	var ports, protocols map[string][]string // by method
+	handler := func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		ports[r.Method] = append(ports[r.Method], r.RemoteAddr)
+		protocols[r.Method] = append(protocols[r.Method], r.Proto)
+		assert.False(t, r.Close, "%s: Connection: close", r.Method)
+		_, _ = io.Copy(io.Discard, r.Body) // or the response may come before the end of the request
+	}
+	plain, clear := serveHTTP(t, false, handler)
+	secure, trusting := serveHTTP(t, true, handler)
+	used := trusting.Clone()
+	defer used.CloseIdleConnections()
+	ports, protocols = map[string][]string{}, map[string][]string{}
+	require.NoError(t, get(t, used, secure).err)
+	foreign := trusting.Clone()
+	foreign.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
+		"h2": func(string, *tls.Conn) http.RoundTripper {
+			t.Error("another HTTP/2 would share its connections")
+			return nil
+		},
+	}
+	for name, tt := range map[string]struct {
+		url   string
+		base  *http.Transport
+		proto string // of all but POST
+	}{
+		"without TLS":            {plain, clear, "HTTP/1.1"},
+		"fresh":                  {secure, trusting, "HTTP/2.0"},
+		"used for HTTP/2 before": {secure, used, "HTTP/2.0"},
+		"with another HTTP/2":    {secure, foreign, "HTTP/2.0"},
+	} {
+		ports, protocols = map[string][]string{}, map[string][]string{}
+		transport := opened(t, tt.base)
+		methods := []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete}
+		for range 3 {
+			for _, method := range methods {
+				body := strings.NewReader("name=n")
+				require.NoError(t, send(t.Context(), transport, Limits{}, method, tt.url, body).err, name)
+			}
+		}
+		shared := ports[http.MethodGet][0]
+		unique := map[string]bool{shared: true}
+		for _, method := range methods {
+			want, proto := shared, tt.proto
+			for i, port := range ports[method] {
+				if method == http.MethodPost {
+					want, proto = port, "HTTP/1.1"
+					unique[port] = true
 				}
+				assert.Equal(t, want, port, "%s: %s", name, method)
+				assert.Equal(t, proto, protocols[method][i], "%s: %s", name, method)
 			}
-			shared := ports[http.MethodGet][0]
-			for method, seen := range ports {
-				if method != http.MethodPost {
-					assert.Equal(t, []string{shared, shared, shared}, seen, method)
-				}
-			}
-			unique := map[string]bool{shared: true}
-			for _, port := range ports[http.MethodPost] {
-				unique[port] = true
-			}
-			assert.Len(t, unique, 4)
-		})
+		}
+		assert.Len(t, unique, 4, name)
 	}
 }
 
 // A server that closes a kept-alive connection after it has read a request has acted on it: net/http takes the close
-// for an idle connection's, and repeats what has one of these headers.
+// for an idle connection's, and repeats a request that has one of these headers.
 func TestNothingRepeatsAPOST(t *testing.T) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Accept"} {
 		for kind, base := range map[string]func(*server) http.RoundTripper{
@@ -77,25 +105,17 @@ func TestNothingRepeatsAPOST(t *testing.T) {
 				"upload": func() io.Reader { return zeros(1 << 20) },
 			} {
 				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
-					var mu sync.Mutex
-					posts := 0
+					var posts atomic.Int64
 					s := serve(t, false, func(nc net.Conn) {
 						r := bufio.NewReader(nc)
 						for {
-							if _, err := request(r); err != nil {
-								return
-							}
-							mu.Lock()
-							posts++
-							n := posts
-							mu.Unlock()
-							if n > 1 {
+							if _, err := request(r); err != nil || posts.Add(1) > 1 {
 								return
 							}
 							_, _ = io.WriteString(nc, response(201, ""))
 						}
 					})
-					transport := closing(t, New(base(s), false))
+					transport := opened(t, base(s))
 					post := func() error {
 						req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, body())
 						require.NoError(t, err)
@@ -112,47 +132,22 @@ func TestNothingRepeatsAPOST(t *testing.T) {
 					}
 					require.NoError(t, post())
 					require.Error(t, post())
-					mu.Lock()
-					defer mu.Unlock()
-					assert.Equal(t, 2, posts)
+					assert.EqualValues(t, 2, posts.Load())
 				})
 			}
 		}
 	}
 }
 
-// Over HTTP/2 net/http repeats streams that were reset, whatever the method, so a POST never goes over it.
-func TestProtocols(t *testing.T) {
-	var protocols sync.Map
-	srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) { protocols.Store(r.Method, r.Proto) })
-	used := base.Clone()
-	defer used.CloseIdleConnections()
-	require.NoError(t, send(t.Context(), used, Limits{}, http.MethodGet, srv, nil).err)
-	others := base.Clone()
-	others.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper {
-		t.Error("another HTTP/2 would share its connections")
-		return nil
-	}}
-	for name, base := range map[string]*http.Transport{"fresh": base, "used for HTTP/2 before": used, "with another HTTP/2": others} {
-		transport := closing(t, New(base, false))
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
-			require.NoError(t, send(t.Context(), transport, Limits{}, method, srv, nil).err)
-			got, _ := protocols.Load(method)
-			want := "HTTP/2.0"
-			if method == http.MethodPost {
-				want = "HTTP/1.1"
-			}
-			assert.Equal(t, want, got, "%s: %s", name, method)
-		}
-	}
-}
-
-// Whoever has turned HTTP/2 off, or left it on, finds it so.
+// A caller that has turned HTTP/2 off, or left it on, finds it so.
 func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
-	only := func(set func(*http.Protocols, bool)) *http.Protocols {
+	only := func(set func(*http.Protocols, bool)) *http.Transport {
 		p := new(http.Protocols)
 		set(p, true)
-		return p
+		return &http.Transport{Protocols: p}
+	}
+	foreign := map[string]func(string, *tls.Conn) http.RoundTripper{
+		"h2": func(string, *tls.Conn) http.RoundTripper { return nil },
 	}
 	dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("unused") }
 	for name, tt := range map[string]struct {
@@ -163,16 +158,19 @@ func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
 		"dialer":               {&http.Transport{DialContext: dial}, false},
 		"dialer and forced":    {&http.Transport{DialContext: dial, ForceAttemptHTTP2: true}, true},
 		"TLS settings":         {&http.Transport{TLSClientConfig: &tls.Config{}}, false},
-		"an empty map":         {&http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}, false},
-		"another one's HTTP/2": {&http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper { return nil }}}, true},
-		"protocols HTTP/1":     {&http.Transport{Protocols: only((*http.Protocols).SetHTTP1)}, false},
-		"protocols HTTP/2":     {&http.Transport{Protocols: only((*http.Protocols).SetHTTP2)}, true},
+		"another one's HTTP/2": {&http.Transport{TLSNextProto: foreign}, true},
+		"an empty map": {&http.Transport{
+			TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		}, false},
+		"protocols HTTP/1": {only((*http.Protocols).SetHTTP1), false},
+		"protocols HTTP/2": {only((*http.Protocols).SetHTTP2), true},
 	} {
 		transport := New(tt.base, false)
-		assert.Equal(t, tt.http2, transport.shared.(*http.Transport).Protocols.HTTP2(), name)
+		shared, single := transport.shared.(*http.Transport), transport.single.(*http.Transport)
+		assert.Equal(t, tt.http2, shared.Protocols.HTTP2(), name)
 		assert.Equal(t, tt.http2, NewDownload(tt.base).shared.(*http.Transport).Protocols.HTTP2(), name)
-		assert.False(t, transport.single.(*http.Transport).Protocols.HTTP2(), name)
-		assert.Equal(t, []string{"http/1.1"}, transport.single.(*http.Transport).TLSClientConfig.NextProtos, name)
+		assert.False(t, single.Protocols.HTTP2(), name)
+		assert.Equal(t, []string{"http/1.1"}, single.TLSClientConfig.NextProtos, name)
 	}
 }
 
@@ -180,16 +178,15 @@ func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
 func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	clientCertificate, _ := fakes.LoopbackCertificate()
 	seen := make(chan string, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	srv, trusting := asking(t, tls.RequireAnyClientCert, func(_ http.ResponseWriter, r *http.Request) {
 		seen <- fmt.Sprint(r.Method, " ", len(r.TLS.PeerCertificates))
-	}))
-	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
-	srv.StartTLS()
-	defer srv.Close()
-	p := fakes.StartTunnel(t, srv.Listener.Addr().String())
+	})
+	p := fakes.StartTunnel(t, srv)
 	dialed, asked := 0, 0
 	mine := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{clientCertificate}},
+		TLSClientConfig: &tls.Config{
+			RootCAs: trusting.TLSClientConfig.RootCAs, Certificates: []tls.Certificate{clientCertificate},
+		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			dialed++
 			return new(net.Dialer).DialContext(ctx, network, address)
@@ -199,15 +196,14 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 			return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil
 		},
 	}
-	std := http.DefaultTransport
-	defer func() { http.DefaultTransport = std }()
-	http.DefaultTransport = mine
+	defaultTransport(t, mine)
 	for name, base := range map[string]http.RoundTripper{"default": nil, "given": mine} {
-		transport := closing(t, New(base, false))
+		transport := opened(t, base)
 		assert.True(t, transport.exact)
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			dialed, asked = 0, 0
-			require.NoError(t, send(t.Context(), transport, Limits{}, method, "https://example.com/tenant", nil).err, name)
+			got := send(t.Context(), transport, Limits{}, method, "https://example.com/tenant", nil)
+			require.NoError(t, got.err, name)
 			assert.Equal(t, method+" 1", <-seen, name)
 			assert.Equal(t, []int{1, 1}, []int{dialed, asked}, "%s: %s", name, method)
 		}
@@ -219,24 +215,30 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	transport := New(nil, false)
 	assert.False(t, transport.exact)
 	assert.Equal(t, http.DefaultTransport, NewDownload(nil).shared)
-	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
+	require.NoError(t, get(t, transport, "https://example.com/tenant").err)
 	transport.CloseIdleConnections()
 	mine.CloseIdleConnections()
 }
 
+// asking starts a TLS server that asks clients for a certificate. It returns its address and a transport that trusts it.
+func asking(t *testing.T, auth tls.ClientAuthType, handler http.HandlerFunc) (address string, base *http.Transport) {
+	srv := httptest.NewUnstartedServer(handler)
+	srv.TLS = &tls.Config{ClientAuth: auth}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return srv.Listener.Addr().String(), srv.Client().Transport.(*http.Transport)
+}
+
 // Many goroutines keep their connections, unless the caller has set a limit.
 func TestIdleConnections(t *testing.T) {
-	transport := New(nil, false)
-	assert.Equal(t, idleConns, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
-	assert.GreaterOrEqual(t, transport.shared.(*http.Transport).MaxIdleConns, idleConns)
-	transport = New(&http.Transport{MaxIdleConns: 5, MaxIdleConnsPerHost: 3}, false)
-	assert.Equal(t, 3, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
-	assert.Equal(t, 5, transport.shared.(*http.Transport).MaxIdleConns)
-	defer func(std http.RoundTripper) { http.DefaultTransport = std }(http.DefaultTransport)
-	http.DefaultTransport = &http.Transport{MaxIdleConnsPerHost: 1000}
-	transport = New(nil, false)
-	assert.Equal(t, 1000, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
-	assert.Zero(t, transport.shared.(*http.Transport).MaxIdleConns, "no limit is no limit")
+	limits := func(base http.RoundTripper) [2]int { // for one host, and for all
+		shared := New(base, false).shared.(*http.Transport)
+		return [2]int{shared.MaxIdleConnsPerHost, shared.MaxIdleConns}
+	}
+	assert.Equal(t, [2]int{idleConns, idleConns}, limits(nil))
+	assert.Equal(t, [2]int{3, 5}, limits(&http.Transport{MaxIdleConns: 5, MaxIdleConnsPerHost: 3}))
+	defaultTransport(t, &http.Transport{MaxIdleConnsPerHost: 1000})
+	assert.Equal(t, [2]int{1000, 0}, limits(nil), "no limit is no limit")
 }
 
 // A connection for each POST costs one round trip less, and no signature, with a session that is resumed. A caller
@@ -244,66 +246,67 @@ func TestIdleConnections(t *testing.T) {
 func TestTLSSessionsAreResumed(t *testing.T) {
 	verify := func([][]byte, [][]*x509.Certificate) error { return nil }
 	own := tls.NewLRUClientSessionCache(1)
+	noCertificate := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return new(tls.Certificate), nil }
+	cached := func(c *tls.Config) { c.ClientSessionCache = own }
 	for name, tt := range map[string]struct {
-		set     func(*tls.Config)
-		resumed bool
+		set      func(*tls.Config)
+		download bool
+		resumed  bool
 	}{
-		"as it is":                {func(*tls.Config) {}, true},
-		"with a cache":            {func(c *tls.Config) { c.ClientSessionCache = own }, true},
-		"VerifyPeerCertificate":   {func(c *tls.Config) { c.VerifyPeerCertificate = verify }, false},
-		"GetClientCertificate":    {func(c *tls.Config) { c.GetClientCertificate = noCertificate }, false},
-		"SessionTicketsDisabled":  {func(c *tls.Config) { c.SessionTicketsDisabled = true }, false},
-		"VerifyConnection":        {func(c *tls.Config) { c.VerifyConnection = func(tls.ConnectionState) error { return nil } }, true},
-		"the download's identity": {nil, false},
+		"as it is":               {func(*tls.Config) {}, false, true},
+		"with a cache":           {cached, false, true},
+		"VerifyPeerCertificate":  {func(c *tls.Config) { c.VerifyPeerCertificate = verify }, false, false},
+		"GetClientCertificate":   {func(c *tls.Config) { c.GetClientCertificate = noCertificate }, false, false},
+		"SessionTicketsDisabled": {func(c *tls.Config) { c.SessionTicketsDisabled = true }, false, false},
+		"VerifyConnection": {func(c *tls.Config) {
+			c.VerifyConnection = func(tls.ConnectionState) error { return nil }
+		}, false, true},
+		// The session that a certificate was shown in must not be resumed without it.
+		"the download's identity": {cached, true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			resumed := make(chan bool, 1)
-			srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) { resumed <- r.TLS.DidResume })
-			if tt.set != nil {
-				tt.set(base.TLSClientConfig)
-			} else {
-				base.TLSClientConfig.ClientSessionCache = own
-			}
-			transport, stranger := closing(t, New(base, false)), closing(t, NewDownload(base))
-			for i := range 3 {
-				if tt.set == nil {
-					// The session that a certificate was shown in must not be resumed without it.
-					require.NoError(t, send(t.Context(), stranger, Limits{}, http.MethodGet, srv, nil).err)
-					stranger.CloseIdleConnections()
-				} else {
-					require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodPost, srv, strings.NewReader("a=b")).err)
-				}
-				assert.Equal(t, tt.resumed && i > 0, <-resumed, "request %d", i)
-			}
-		})
+		resumed := make(chan bool, 1)
+		srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) { resumed <- r.TLS.DidResume })
+		tt.set(base.TLSClientConfig)
+		transport := opened(t, base)
+		method := http.MethodPost
+		if tt.download {
+			transport, method = closing(t, NewDownload(base)), http.MethodGet
+		}
+		for i := range 3 {
+			got := send(t.Context(), transport, Limits{}, method, srv, nil)
+			require.NoError(t, got.err, name)
+			assert.Equal(t, tt.resumed && i > 0, <-resumed, "%s: request %d", name, i)
+			transport.CloseIdleConnections()
+		}
 	}
 }
 
 // A picture's host must not learn who the caller is, while the way to it is the caller's.
 func TestDownload(t *testing.T) {
 	client, _ := fakes.LoopbackCertificate()
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv, trusting := asking(t, tls.RequestClientCert, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, len(r.TLS.PeerCertificates))
-	}))
-	srv.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
-	srv.StartTLS()
-	defer srv.Close()
-	for name, set := range map[string]func(*tls.Config){
-		"certificates": func(c *tls.Config) { c.Certificates = []tls.Certificate{client} },
-		"GetClientCertificate": func(c *tls.Config) {
+	})
+	const picture = "https://example.com/a.png"
+	for name, tt := range map[string]struct {
+		set func(*tls.Config)
+		api string // certificates that the API sees; empty means that it is not this host
+	}{
+		"certificates": {func(c *tls.Config) { c.Certificates = []tls.Certificate{client} }, "1"},
+		"GetClientCertificate": {func(c *tls.Config) {
 			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client, nil }
-		},
-		"a server name": func(c *tls.Config) { c.ServerName = "api.internal"; c.Certificates = []tls.Certificate{client} },
+		}, "1"},
+		"a server name": {func(c *tls.Config) {
+			c.ServerName = "api.internal"
+			c.Certificates = []tls.Certificate{client}
+		}, ""},
 	} {
-		base := srv.Client().Transport.(*http.Transport).Clone()
-		set(base.TLSClientConfig)
-		p := fakes.StartTunnel(t, srv.Listener.Addr().String())
-		base.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})
-		transport := closing(t, New(base, false))
-		if name != "a server name" {
-			assert.Equal(t, "1", send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/a.png", nil).body, name)
-		}
-		got := send(t.Context(), closing(t, NewDownload(base)), Limits{}, http.MethodGet, "https://example.com/a.png", nil)
+		base := trusting.Clone()
+		tt.set(base.TLSClientConfig)
+		p := fakes.StartTunnel(t, srv)
+		base.Proxy = by(p, nil)
+		assert.Equal(t, tt.api, get(t, opened(t, base), picture).body, name)
+		got := get(t, closing(t, NewDownload(base)), picture)
 		require.NoError(t, got.err, name)
 		assert.Equal(t, "0", got.body, name)
 		assert.NotEmpty(t, p.Requests(), name)
@@ -312,19 +315,17 @@ func TestDownload(t *testing.T) {
 
 // Nothing asks for another protocol, and no clock ends reading a connection that net/http has handed over.
 func TestA101IsClosed(t *testing.T) {
+	const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nmore"
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		ended := make(chan error, 1)
 		s := serve(t, false, func(nc net.Conn) {
 			r, _ := header(nc)
-			_, _ = io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nmore")
+			_, _ = io.WriteString(nc, switching)
 			_, err := io.Copy(io.Discard, r)
 			ended <- err
 		})
 		for _, transport := range []*Transport{s.transport(t), New(otherKind{s.base()}, false)} {
-			req, err := http.NewRequestWithContext(t.Context(), method, s.url, nil)
-			require.NoError(t, err)
-			resp, err := transport.RoundTrip(req)
-			require.NoError(t, err)
+			resp := untimed(t, transport, method, s.url)
 			assert.Equal(t, 101, resp.StatusCode)
 			<-ended
 			body, err := ReadBody(resp, 100)
@@ -350,71 +351,36 @@ func TestEndlessHeaders(t *testing.T) {
 				_, err = io.WriteString(nc, block)
 			}
 		})
-		assert.Error(t, send(t.Context(), s.transport(t), Limits{}, http.MethodGet, s.url, nil).err, name)
+		assert.Error(t, get(t, s.transport(t), s.url).err, name)
 		s.listener.Close()
 		// The buffers of loopback sockets take some megabytes that are never read.
 		assert.Less(t, written, int64(maxHeaderBytes+16<<20), name)
 	}
 }
 
-func noCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	return new(tls.Certificate), nil
-}
-
-// An early response may be there when a write fails, unless a Read has failed before. One writer serves all requests of
-// an HTTP/2 connection: none of them may wait for a response that only one could get.
-func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
-	for name, tt := range map[string]struct {
-		shared, read bool
-		want         time.Duration
-	}{
-		"HTTP/1.1":              {want: earlyResponse},
-		"HTTP/1.1, all is read": {read: true},
-		"HTTP/2":                {shared: true},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			near, far := net.Pipe()
-			far.Close()
-			c := &conn{Conn: near, over: make(chan struct{})}
-			if !tt.shared {
-				c.sent.Store(new(counter))
-			}
-			if tt.read {
-				_, err := c.Read(make([]byte, 1))
-				require.Error(t, err)
-			}
-			start := time.Now()
-			_, err := c.Write([]byte("x"))
-			assert.Error(t, err)
-			assert.Equal(t, tt.want, time.Since(start), name)
-		})
-	}
-}
-
-// What http.Client says of a RoundTripper that returns nothing must not become a panic.
+// http.Client's error for a RoundTripper that returns nothing must not become a panic.
 func TestNoResponseAndNoError(t *testing.T) {
-	transport := New(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }), false)
+	transport := New(fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }), false)
 	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	assert.Error(t, err)
-	transport = New(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 101}, nil }), false)
+	transport = New(fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 101}, nil
+	}), false)
 	resp, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	require.NoError(t, err)
 	assert.NoError(t, resp.Body.Close())
 }
 
 // http.Client would hide a redirect to nowhere behind an error, and its status with it.
-func TestRedirectToWhatIsNoURL(t *testing.T) {
+func TestRedirectWithoutAURL(t *testing.T) {
+	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
-		header := http.Header{"Location": {location}, "X-Other": {"kept"}}
-		transport := New(roundTripper(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 302, Header: header, Body: http.NoBody}, nil
-		}), false)
-		resp, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get("http://127.0.0.1/tenant")
+		transport := New(fakes.RoundTripper(fakes.Respond(302, "", "Location", location, "X-Other", "kept")), false)
+		resp, err := (&http.Client{Transport: transport, CheckRedirect: last}).Get("http://127.0.0.1/tenant")
 		require.NoError(t, err, location)
 		assert.Equal(t, 302, resp.StatusCode)
 		assert.Equal(t, kept, resp.Header.Values("Location") != nil, location)
 		assert.Equal(t, "kept", resp.Header.Get("X-Other"))
-		assert.Equal(t, []string{location}, header["Location"], "what the RoundTripper holds is not changed")
 	}
 }
 
@@ -431,50 +397,26 @@ func TestUploadsWhoseProxyPanics(t *testing.T) {
 	assert.False(t, seen)
 }
 
-// A RoundTripper of another kind is waited for, however late it returns: what it does until then is not known.
+// A RoundTripper of another kind is waited for, however late it returns: its actions until then are not known.
 func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := roundTripper(func(req *http.Request) (*http.Response, error) {
+		late := fakes.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			time.Sleep(time.Minute)
 			return nil, req.Context().Err()
 		})
-		transport := New(late, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ctx, clock, evidence := transport.Watch(ctx, Limits{Upload: true})
-		defer clock.Stop()
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", strings.NewReader("x"))
-		require.NoError(t, err)
 		start := time.Now()
-		_, err = transport.RoundTrip(req)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		body := strings.NewReader("x")
+		got := send(ctx, New(late, false), Limits{Upload: true}, http.MethodPost, "http://service.test/", body)
+		require.ErrorIs(t, got.err, context.DeadlineExceeded)
 		assert.Equal(t, time.Second+time.Minute, time.Since(start))
-		seen, _, _ := evidence.Observed()
-		assert.True(t, seen)
+		assert.True(t, got.seen)
 	})
 }
 
-// upload sends zeros of this length, or of an unknown one where chunked, and returns what came of it.
-func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked bool) sent {
-	ctx, clock, _ := watch(t.Context(), limits)
-	defer clock.Stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, zeros(size))
-	require.NoError(t, err)
-	if !chunked {
-		req.ContentLength = size
-	}
-	resp, err := rt.RoundTrip(req)
-	if err != nil {
-		return sent{err: err}
-	}
-	defer resp.Body.Close()
-	clock.Responded(resp.StatusCode)
-	data, err := ReadBody(resp, 1<<20)
-	return sent{status: resp.StatusCode, body: data, err: err}
-}
-
-// refusing responds in mid-upload. It closes the connection right away where the client says so, as most servers do,
+// refusing responds in mid-upload. It closes the connection right away if the client says so, as most servers do,
 // else it reads on. Then closed tells whether it has closed the connection.
 func refusing(t *testing.T, status int, closed chan<- bool) *server {
 	return serve(t, false, func(nc net.Conn) {
@@ -495,7 +437,7 @@ func refusing(t *testing.T, status int, closed chan<- bool) *server {
 }
 
 // forwarder passes connections on to the server, as some that end TLS do: it closes both directions at once, and drops
-// what it has not passed on when it learns that the server has closed its connection.
+// the bytes that it has not passed on when it learns that the server has closed its connection.
 func forwarder(t *testing.T, secure bool, to *server, closed <-chan bool) *server {
 	return serve(t, secure, func(client net.Conn) {
 		server, err := net.Dial("tcp", to.listener.Addr().String())
@@ -523,22 +465,21 @@ func forwarder(t *testing.T, secure bool, to *server, closed <-chan bool) *serve
 // A wrong key or a file that is too large must be reported as such, and not as a broken connection that is worth a
 // retry.
 func TestEarlyResponsesBehindAForwarder(t *testing.T) {
+	const size = 64 << 20
 	for _, secure := range []bool{false, true} {
-		for _, chunked := range []bool{false, true} {
+		for _, length := range []int64{size, -1} { // known, or chunked
 			for status, single := range map[int]bool{401: false, 413: true} {
-				t.Run(fmt.Sprintf("tls=%v/chunked=%v/%d", secure, chunked, status), func(t *testing.T) {
-					closed := make(chan bool)
-					f := forwarder(t, secure, refusing(t, status, closed), closed)
-					base := f.base()
-					base.DisableKeepAlives = single
-					transport := closing(t, New(base, false))
-					for range 3 {
-						got := upload(t, transport, f.url, 64<<20, chunked)
-						require.NoError(t, got.err)
-						assert.Equal(t, status, got.status)
-						assert.Equal(t, "hello", got.body)
-					}
-				})
+				closed := make(chan bool)
+				f := forwarder(t, secure, refusing(t, status, closed), closed)
+				base := f.base()
+				base.DisableKeepAlives = single
+				transport := opened(t, base)
+				for range 3 {
+					got := send(t.Context(), transport, limits, http.MethodPost, f.url, sizedBody{zeros(size), length})
+					require.NoError(t, got.err, "tls=%v, length %d, %d", secure, length, status)
+					assert.Equal(t, status, got.status)
+					assert.Equal(t, "hello", got.body)
+				}
 			}
 		}
 	}
@@ -554,31 +495,27 @@ func TestPOSTConnectionsAreClosed(t *testing.T) {
 		"IdleConnTimeout":     func(b *http.Transport) { b.IdleConnTimeout = time.Hour },
 		"MaxConnsPerHost":     func(b *http.Transport) { b.MaxConnsPerHost = 1 },
 	} {
-		texts := map[string]string{"body": response(201, ""), "no body": "HTTP/1.1 204 No Content\r\n\r\n"}
-		for kind, text := range texts {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				rest := make(chan string, 1)
-				s := serve(t, false, func(nc net.Conn) {
-					r := bufio.NewReader(nc)
-					req, err := request(r)
-					if err != nil {
-						rest <- err.Error()
-						return
-					}
-					_, _ = io.WriteString(nc, text)
-					more, _ := io.ReadAll(r)
-					rest <- fmt.Sprint(req.Close, string(more))
-				})
-				base := s.base()
-				set(base)
-				transport := closing(t, New(base, false))
-				for i := range 3 {
-					got := send(t.Context(), transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
-					require.NoError(t, got.err)
-					assert.Equal(t, "false", <-rest)
-					assert.EqualValues(t, i+1, s.dials.Load())
+		for _, text := range []string{response(201, ""), "HTTP/1.1 204 No Content\r\n\r\n"} {
+			rest := make(chan string, 1)
+			s := serve(t, false, func(nc net.Conn) {
+				r := bufio.NewReader(nc)
+				req, err := request(r)
+				if err != nil {
+					rest <- err.Error()
+					return
 				}
+				_, _ = io.WriteString(nc, text)
+				more, _ := io.ReadAll(r)
+				rest <- fmt.Sprint(req.Close, string(more))
 			})
+			base := s.base()
+			set(base)
+			transport := opened(t, base)
+			for i := range 3 {
+				require.NoError(t, post(t, transport, s.url, strings.NewReader("a=b")).err, name)
+				assert.Equal(t, "false", <-rest, name)
+				assert.EqualValues(t, i+1, s.dials.Load(), name)
+			}
 		}
 	}
 }
@@ -611,16 +548,17 @@ func TestConnectionsDialedInVainAreClosed(t *testing.T) {
 		<-waits
 		return new(net.Dialer).DialContext(context.WithoutCancel(ctx), network, address)
 	}
-	transport := closing(t, New(base, false))
+	transport := opened(t, base)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-dialing; cancel() }()
+	go func() {
+		<-dialing
+		cancel()
+	}()
 	refused := send(ctx, transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
 	require.ErrorIs(t, refused.err, context.Canceled)
 
 	done := make(chan sent, 1)
-	go func() {
-		done <- send(t.Context(), transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
-	}()
+	go func() { done <- post(t, transport, s.url, strings.NewReader("a=b")) }()
 	<-dialing
 	close(free)
 	assert.Zero(t, <-got, "the second POST was sent on the connection of the first")
