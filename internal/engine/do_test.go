@@ -24,7 +24,8 @@ func senderOver(rt http.RoundTripper) *Sender {
 	transport := wire.New(rt, true)
 	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Sender{
-		API: &http.Client{Transport: transport, CheckRedirect: last}, Pictures: &http.Client{Transport: wire.NewDownload(rt)},
+		API:       &http.Client{Transport: transport, CheckRedirect: last},
+		Pictures:  &http.Client{Transport: wire.NewDownload(rt)},
 		Transport: transport, UserAgent: "engine-test",
 		Key:    func(context.Context) (*Credential, error) { return NewCredential(fakes.Key), nil },
 		Budget: NewBudget(10), MaxResponse: 1 << 20,
@@ -78,6 +79,15 @@ func readBraces(r Reply) (Content, error) {
 // atOnce retries without pauses.
 var atOnce = Settings{Policy: Policy{MaxAttempts: 3, MaxRetryAfter: time.Minute}}
 
+// failureOf makes a call that fails.
+func failureOf(t *testing.T, ctx context.Context, s *Sender, kind Kind, set Settings) *Failure {
+	t.Helper()
+	reply, f := s.Do(ctx, requestOf(kind), set, readBraces)
+	require.NotNil(t, f)
+	require.Zero(t, reply)
+	return f
+}
+
 // hooked are settings with hooks.
 func hooked(hooks ...Hook) Settings {
 	set := atOnce
@@ -116,9 +126,7 @@ func TestDoReturnsTheFirstSuccess(t *testing.T) {
 func TestFailureTellsOfAllAttempts(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Respond(429, "{}"), fakes.Lose}}
-	reply, f := senderOver(s).Do(t.Context(), requestOf(Change), atOnce, readBraces)
-	require.Zero(t, reply)
-	require.NotNil(t, f)
+	f := failureOf(t, t.Context(), senderOver(s), Change, atOnce)
 	assert.Equal(t, Unknown, f.Outcome)
 	assert.True(t, f.Retryable)
 	assert.Equal(t, 3, f.Attempts)
@@ -133,40 +141,33 @@ func TestFailureTellsOfAllAttempts(t *testing.T) {
 	assert.NoError(t, f.Stopped)
 }
 
-func TestFailureHasTheOutcomeOfAllAttemptsTogether(t *testing.T) {
+func TestTheOutcomeIsThatOfAllAttemptsTogether(t *testing.T) {
 	t.Parallel()
-	refused := fakes.Respond(422, "{}")
+	refused, gone, later := fakes.Respond(422, "{}"), fakes.Respond(404, "{}"), fakes.Respond(429, "")
+	unread, page := fakes.Respond(201, ""), fakes.Respond(404, "")
 	for name, row := range map[string]struct {
-		responses fakes.Responses
-		want      Outcome
-	}{
-		"lost, then refused":    {fakes.Responses{fakes.Lose, refused}, Unknown},
-		"busy, then refused":    {fakes.Responses{fakes.Respond(429, ""), refused}, NotExecuted},
-		"refused":               {fakes.Responses{refused}, NotExecuted},
-		"created, but unread":   {fakes.Responses{fakes.Respond(201, "")}, Executed},
-		"lost, then unreadable": {fakes.Responses{fakes.Lose, fakes.Respond(201, "")}, Unknown},
-	} {
-		_, f := senderOver(&fakes.Script{Responses: row.responses}).Do(t.Context(), requestOf(Change), atOnce, readBraces)
-		require.NotNil(t, f, name)
-		assert.Equal(t, row.want, f.Outcome, name)
-		assert.Equal(t, len(row.responses), f.Attempts, name)
-	}
-}
-
-func TestDeleteSucceedsIfTheRecordIsGoneAfterALostAttempt(t *testing.T) {
-	t.Parallel()
-	gone := fakes.Respond(404, "{}")
-	for name, row := range map[string]struct {
+		kind      Kind
 		responses fakes.Responses
 		succeeds  bool
+		want      Outcome // of a failure
 	}{
-		"the attempt was lost":         {fakes.Responses{fakes.Lose, gone}, true},
-		"the attempt was not executed": {fakes.Responses{fakes.Respond(429, ""), gone}, false},
-		"there was no such attempt":    {fakes.Responses{gone}, false},
-		"a proxy says so":              {fakes.Responses{fakes.Lose, fakes.Respond(404, "")}, false},
+		"lost, then refused":            {Change, fakes.Responses{fakes.Lose, refused}, false, Unknown},
+		"busy, then refused":            {Change, fakes.Responses{later, refused}, false, NotExecuted},
+		"refused":                       {Change, fakes.Responses{refused}, false, NotExecuted},
+		"created, but unread":           {Change, fakes.Responses{unread}, false, Executed},
+		"lost, then unreadable":         {Change, fakes.Responses{fakes.Lose, unread}, false, Unknown},
+		"lost, then gone":               {Remove, fakes.Responses{fakes.Lose, gone}, true, 0},
+		"not executed, then gone":       {Remove, fakes.Responses{later, gone}, false, NotExecuted},
+		"gone before the first attempt": {Remove, fakes.Responses{gone}, false, NotExecuted},
+		"lost, then gone, says a proxy": {Remove, fakes.Responses{fakes.Lose, page}, false, Unknown},
 	} {
-		_, f := senderOver(&fakes.Script{Responses: row.responses}).Do(t.Context(), requestOf(Remove), atOnce, readBraces)
-		assert.Equal(t, row.succeeds, f == nil, name)
+		s := &fakes.Script{Responses: row.responses}
+		_, f := senderOver(s).Do(t.Context(), requestOf(row.kind), atOnce, readBraces)
+		assert.Len(t, s.Sent, len(row.responses), name)
+		require.Equal(t, row.succeeds, f == nil, name)
+		if f != nil {
+			assert.Equal(t, row.want, f.Outcome, name)
+		}
 	}
 }
 
@@ -175,7 +176,8 @@ func TestHooksAreAskedInOrderAndToldOnceInReverse(t *testing.T) {
 	var events []string
 	silent := func(context.Context, int) (func(Result), error) { return nil, nil }
 	s := &fakes.Script{Responses: fakes.Responses{busy, ok}}
-	_, f := senderOver(s).Do(t.Context(), requestOf(Read), hooked(noting(&events, "a"), silent, noting(&events, "b")), readBraces)
+	set := hooked(noting(&events, "a"), silent, noting(&events, "b"))
+	_, f := senderOver(s).Do(t.Context(), requestOf(Read), set, readBraces)
 	require.Nil(t, f)
 	assert.Equal(t, []string{
 		"a asked for 1", "b asked for 1", "b told 503 Unknown <nil>", "a told 503 Unknown <nil>",
@@ -195,11 +197,12 @@ func TestHooksLearnWhetherAnAttemptFollows(t *testing.T) {
 		var results []told
 		start := time.Now()
 		set := hooked(func(context.Context, int) (func(Result), error) {
-			return func(r Result) { results = append(results, told{r.Again, r.Pause, r.Budget, time.Since(start)}) }, nil
+			return func(r Result) {
+				results = append(results, told{r.Again, r.Pause, r.Budget, time.Since(start)})
+			}, nil
 		})
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "7"), busy, busy}}
-		_, f := senderOver(s).Do(t.Context(), requestOf(Read), set, readBraces)
-		require.NotNil(t, f)
+		failureOf(t, t.Context(), senderOver(s), Read, set)
 		assert.Equal(t, []told{
 			{true, 7 * time.Second, 10, 0}, // told before the pause, which the service asked for
 			{true, 0, 9, 7 * time.Second},
@@ -222,8 +225,7 @@ func TestHooksBeforeOneThatRefusesAreTold(t *testing.T) {
 	}
 	s := &fakes.Script{Responses: fakes.Responses{busy}}
 	set := hooked(noting(&events, "a"), noting(&events, "b"), refuse(1), noting(&events, "c"))
-	_, f := senderOver(s).Do(t.Context(), requestOf(Create), set, readBraces)
-	require.NotNil(t, f)
+	f := failureOf(t, t.Context(), senderOver(s), Create, set)
 	assert.Equal(t, []string{
 		"a asked for 1", "b asked for 1",
 		"b told 0 NotExecuted the day's limit is spent", "a told 0 NotExecuted the day's limit is spent",
@@ -234,8 +236,7 @@ func TestHooksBeforeOneThatRefusesAreTold(t *testing.T) {
 	}, *f)
 
 	sender := senderOver(s)
-	_, f = sender.Do(t.Context(), requestOf(Read), hooked(refuse(2)), readBraces)
-	require.NotNil(t, f)
+	f = failureOf(t, t.Context(), sender, Read, hooked(refuse(2)))
 	assert.Equal(t, HookError, f.Why)
 	assert.Equal(t, refusal, f.Stopped)
 	assert.Equal(t, 1, f.Attempts)
@@ -244,41 +245,40 @@ func TestHooksBeforeOneThatRefusesAreTold(t *testing.T) {
 	assert.Equal(t, 10, sender.Budget.Retries(), "no retry was made")
 }
 
+// A retry that was taken and not made must come back to the budget: net/http recovers a panic in a handler.
 func TestHooksAreToldOfAPanic(t *testing.T) {
 	t.Parallel()
-	panics := fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("boom") })
+	panics := func(*http.Request) (*http.Response, error) { panic("boom") }
 	blows := func(context.Context, int) (func(Result), error) { panic("boom") }
+	blowsLater := func(context.Context, int) (func(Result), error) { return func(Result) { panic("boom") }, nil }
+	const ended, answered = "0 Unknown the attempt ended in a panic", "503 Unknown <nil>"
 	for name, row := range map[string]struct {
-		rt    http.RoundTripper
-		after []Hook
+		responses fakes.Responses
+		after     []Hook
+		told      []string // the results of the attempts
 	}{
-		"of a RoundTripper": {panics, nil},
-		"of a later hook":   {fakes.RoundTripper(ok), []Hook{blows}},
+		"of a RoundTripper":                {fakes.Responses{panics}, nil, []string{ended}},
+		"of a RoundTripper, after a retry": {fakes.Responses{busy, panics}, nil, []string{answered, ended}},
+		"of a later hook":                  {fakes.Responses{ok}, []Hook{blows}, []string{ended}},
+		"of a hook that is told":           {fakes.Responses{busy, ok}, []Hook{blowsLater}, []string{answered}},
 	} {
-		var events []string
+		var events, want []string
+		for i, told := range row.told {
+			want = append(want, fmt.Sprint("a asked for ", i+1), fmt.Sprint("b asked for ", i+1))
+			want = append(want, "b told "+told, "a told "+told)
+		}
 		set := hooked(append([]Hook{noting(&events, "a"), noting(&events, "b")}, row.after...)...)
-		assert.PanicsWithValue(t, "boom", func() { senderOver(row.rt).Do(t.Context(), requestOf(Create), set, readBraces) }, name)
-		const told = " told 0 Unknown the attempt ended in a panic"
-		assert.Equal(t, []string{"a asked for 1", "b asked for 1", "b" + told, "a" + told}, events, name)
+		sender := senderOver(&fakes.Script{Responses: row.responses})
+		assert.PanicsWithValue(t, "boom", func() { sender.Do(t.Context(), requestOf(Read), set, readBraces) }, name)
+		assert.Equal(t, want, events, name)
+		assert.Equal(t, 10, sender.Budget.Retries(), name)
 	}
-}
-
-func TestHooksAreToldEvenIfOneOfThemPanics(t *testing.T) {
-	t.Parallel()
-	var events []string
-	blows := func(context.Context, int) (func(Result), error) { return func(Result) { panic("boom") }, nil }
-	sender := senderOver(&fakes.Script{Responses: fakes.Responses{busy, ok}})
-	set := hooked(noting(&events, "a"), blows, noting(&events, "b"))
-	assert.PanicsWithValue(t, "boom", func() { sender.Do(t.Context(), requestOf(Read), set, readBraces) })
-	assert.Equal(t, []string{
-		"a asked for 1", "b asked for 1", "b told 503 Unknown <nil>", "a told 503 Unknown <nil>",
-	}, events)
-	assert.Equal(t, 10, sender.Budget.Retries(), "the retry was taken, and not made")
 }
 
 func TestRetriesAreTakenFromTheBudget(t *testing.T) {
 	t.Parallel()
 	once := Settings{Policy: Policy{MaxAttempts: 1}}
+	free := fakes.Respond(503, "", "Retry-After", "0.001")
 	for name, row := range map[string]struct {
 		responses fakes.Responses
 		attempts  int
@@ -286,7 +286,7 @@ func TestRetriesAreTakenFromTheBudget(t *testing.T) {
 	}{
 		"a failed call pays for its retries":          {fakes.Responses{busy}, 3, 6},
 		"a call that succeeds in the end pays for no": {fakes.Responses{busy, busy, ok}, 3, 8},
-		"a pause that the service asks for is free":   {fakes.Responses{fakes.Respond(503, "", "Retry-After", "0.001")}, 3, 8},
+		"a pause that the service asks for is free":   {fakes.Responses{free}, 3, 8},
 		"a final failure takes and earns nothing":     {fakes.Responses{fakes.Respond(404, "{}")}, 1, 8},
 	} {
 		s := &fakes.Script{Responses: row.responses}
@@ -312,8 +312,7 @@ func TestNoAttemptFollowsWithoutBudget(t *testing.T) {
 	s := &fakes.Script{Responses: fakes.Responses{busy}}
 	sender := senderOver(s)
 	sender.Budget = NewBudget(1)
-	_, f := sender.Do(t.Context(), requestOf(Read), atOnce, readBraces)
-	require.NotNil(t, f)
+	f := failureOf(t, t.Context(), sender, Read, atOnce)
 	assert.Len(t, s.Sent, 2)
 	assert.Equal(t, NoBudget, f.Why)
 	assert.NoError(t, f.Stopped)
@@ -355,25 +354,14 @@ func TestARetryThatIsNotMadeReturnsToTheBudget(t *testing.T) {
 		sender := senderOver(s)
 		row.change(sender)
 		require.True(t, sender.Budget.take())
-		_, f := sender.Do(ctx, requestOf(Read), row.set, readBraces)
+		f := failureOf(t, ctx, sender, Read, row.set)
 		cancel()
-		require.NotNil(t, f, name)
 		assert.Equal(t, row.why, f.Why, name)
 		assert.Equal(t, row.stop, f.Stopped, name)
 		assert.Equal(t, 503, f.Last.Reply.Status, name)
 		assert.Len(t, s.Sent, 1, name)
 		assert.Equal(t, 9, sender.Budget.Retries(), name)
 	}
-
-	attempts := 0
-	sender := senderOver(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		if attempts++; attempts == 2 {
-			panic("boom")
-		}
-		return busy(r)
-	}))
-	assert.Panics(t, func() { sender.Do(t.Context(), requestOf(Read), atOnce, readBraces) })
-	assert.Equal(t, 10, sender.Budget.Retries(), "net/http recovers a panic in a handler")
 }
 
 func TestARefusedKeyIsRenewedOnce(t *testing.T) {
@@ -403,7 +391,7 @@ func TestARefusedKeyIsRenewedOnce(t *testing.T) {
 			s := &fakes.Script{Responses: row.responses}
 			set := Settings{Policy: Policy{MaxAttempts: row.policy}}
 			reply, f := rotating(senderOver(s), &asked).Do(t.Context(), requestOf(kind), set, readBraces)
-			assert.Equal(t, row.succeeds, f == nil, "%s: %s", kinds[kind], name)
+			require.Equal(t, row.succeeds, f == nil, "%s: %s", kinds[kind], name)
 			assert.Equal(t, row.asked, asked, "%s: %s", kinds[kind], name)
 			assert.Len(t, s.Sent, row.attempts, "%s: %s", kinds[kind], name)
 			for i, sent := range s.Sent {
@@ -448,10 +436,9 @@ func TestARefusedKeyIsFinalWithoutAnotherOne(t *testing.T) {
 			return NewCredential(fakes.Key), nil
 		}
 		var again []bool
-		_, f := sender.Do(t.Context(), requestOf(Create), hooked(func(context.Context, int) (func(Result), error) {
+		f := failureOf(t, t.Context(), sender, Create, hooked(func(context.Context, int) (func(Result), error) {
 			return func(r Result) { again = append(again, r.Again) }, nil
-		}), readBraces)
-		require.NotNil(t, f, name)
+		}))
 		assert.Equal(t, row.asked, asked, name)
 		assert.Equal(t, row.why, f.Why, name)
 		assert.Equal(t, row.second, f.Stopped, name)
@@ -461,21 +448,6 @@ func TestARefusedKeyIsFinalWithoutAnotherOne(t *testing.T) {
 	}
 }
 
-func TestTheKeySourceIsNotAskedAfterTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	asked := 0
-	sender := rotating(senderOver(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		cancel()
-		return fakes.Respond(401, "{}")(r)
-	})), &asked)
-	_, f := sender.Do(ctx, requestOf(Read), atOnce, readBraces)
-	require.NotNil(t, f)
-	assert.Equal(t, 1, asked)
-	assert.Equal(t, Ended, f.Why)
-	assert.ErrorIs(t, f.Stopped, context.Canceled)
-}
-
 // The host of a picture is not the service: it gets no key, and its 401 is not about one.
 func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 	t.Parallel()
@@ -483,8 +455,7 @@ func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 	asked := 0
 	sender := rotating(senderOver(s), &asked)
 	sender.Limiter = fakes.Limiter(func(context.Context) error { t.Error("the limiter was asked"); return nil })
-	_, f := sender.Do(t.Context(), requestOf(Fetch), atOnce, readBraces)
-	require.NotNil(t, f)
+	f := failureOf(t, t.Context(), sender, Fetch, atOnce)
 	assert.Zero(t, asked)
 	assert.Len(t, s.Sent, 1)
 	assert.Empty(t, s.Sent[0].Header.Get("Authorization"))
@@ -510,24 +481,54 @@ func TestLimiterAndKeySourceComeBeforeTheHooksOfEachAttempt(t *testing.T) {
 
 var errUserLeft = errors.New("the user left")
 
-func TestTheContextEndsAPause(t *testing.T) {
+func TestTheContextEndsACall(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		timer := time.AfterFunc(3*time.Second, func() { cancel(errUserLeft) })
-		defer timer.Stop()
-		start := time.Now()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "30")}}
-		_, f := senderOver(s).Do(ctx, requestOf(Create), atOnce, readBraces)
-		require.NotNil(t, f)
-		assert.Equal(t, 3*time.Second, time.Since(start))
-		assert.Equal(t, Ended, f.Why)
-		assert.ErrorIs(t, f.Stopped, context.Canceled)
-		assert.ErrorIs(t, f.Stopped, errUserLeft)
-		assert.Equal(t, NotExecuted, f.Outcome)
-		assert.Equal(t, 1, f.Attempts)
-		assert.Len(t, s.Sent, 1)
-	})
+	slow := fakes.Respond(429, "", "Retry-After", "30")
+	leaving := func(leave func(), then fakes.RoundTripper) fakes.RoundTripper {
+		return func(r *http.Request) (*http.Response, error) {
+			leave()
+			return then(r)
+		}
+	}
+	for name, row := range map[string]struct {
+		begin    func(leave func()) fakes.RoundTripper
+		attempts int
+		took     time.Duration
+	}{
+		"before the first attempt": {func(leave func()) fakes.RoundTripper {
+			leave()
+			return ok
+		}, 0, 0},
+		"before another key is asked for": {func(leave func()) fakes.RoundTripper {
+			return leaving(leave, fakes.Respond(401, "{}"))
+		}, 1, 0},
+		"during a pause": {func(leave func()) fakes.RoundTripper {
+			return leaving(func() { time.AfterFunc(3*time.Second, leave) }, slow)
+		}, 1, 3 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			var asked, limited int
+			s := &fakes.Script{Responses: fakes.Responses{row.begin(func() { cancel(errUserLeft) })}}
+			sender := rotating(senderOver(s), &asked)
+			sender.Limiter = fakes.Limiter(func(context.Context) error {
+				limited++
+				return nil
+			})
+			start := time.Now()
+			f := failureOf(t, ctx, sender, Create, atOnce)
+			assert.Equal(t, row.took, time.Since(start), name)
+			assert.Equal(t, Ended, f.Why, name)
+			assert.ErrorIs(t, f.Stopped, context.Canceled, name)
+			assert.ErrorIs(t, f.Stopped, errUserLeft, name)
+			assert.Equal(t, NotExecuted, f.Outcome, name)
+			assert.True(t, f.Retryable, name)
+			assert.Equal(t, row.attempts > 0, f.LastReply.Status > 0, name)
+			for _, n := range []int{f.Attempts, len(s.Sent), asked, limited} {
+				assert.Equal(t, row.attempts, n, name)
+			}
+		})
+	}
 }
 
 // A caller that has a second left must not wait for it in vain.
@@ -538,8 +539,7 @@ func TestAPauseBeyondTheDeadlineIsNotBegun(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "30")}}
-		_, f := senderOver(s).Do(ctx, requestOf(Read), atOnce, readBraces)
-		require.NotNil(t, f)
+		f := failureOf(t, ctx, senderOver(s), Read, atOnce)
 		assert.Zero(t, time.Since(start))
 		assert.Equal(t, Ended, f.Why)
 		assert.Equal(t, context.DeadlineExceeded, f.Stopped, "before the deadline")
@@ -551,30 +551,12 @@ func TestAContextThatEndsWithoutAPauseEndsTheCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &fakes.Script{Responses: fakes.Responses{busy}}
-	_, f := senderOver(s).Do(ctx, requestOf(Read), hooked(func(context.Context, int) (func(Result), error) {
+	f := failureOf(t, ctx, senderOver(s), Read, hooked(func(context.Context, int) (func(Result), error) {
 		return func(Result) { cancel(errUserLeft) }, nil
-	}), readBraces)
-	require.NotNil(t, f)
+	}))
 	assert.ErrorIs(t, f.Stopped, errUserLeft)
 	assert.Equal(t, 503, f.Last.Reply.Status)
 	assert.Len(t, s.Sent, 1)
-}
-
-func TestNothingIsSentAfterTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errUserLeft)
-	s := &fakes.Script{Responses: fakes.Responses{ok}}
-	sender := senderOver(s)
-	sender.Limiter = fakes.Limiter(func(context.Context) error { t.Error("the limiter was asked"); return nil })
-	_, f := sender.Do(ctx, requestOf(Create), atOnce, readBraces)
-	require.NotNil(t, f)
-	assert.Empty(t, s.Sent)
-	assert.Equal(t, NotExecuted, f.Outcome)
-	assert.True(t, f.Retryable)
-	assert.Zero(t, f.Attempts)
-	assert.Zero(t, f.LastReply)
-	assert.ErrorIs(t, f.Stopped, errUserLeft)
 }
 
 func TestContextErrorHasTheCauseIfThatSaysMore(t *testing.T) {

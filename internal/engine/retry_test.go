@@ -15,6 +15,7 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 	policy := Policy{
 		MaxAttempts: 4, MinBackoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, MaxRetryAfter: time.Minute,
 	}
+	const half, full = 250 * time.Millisecond, 500 * time.Millisecond // of the first limit
 	usual := situation{rotates: true, replayable: true, random: 0.5, left: math.MaxInt64}
 	attempt := func(number int, next Next, retryAfter time.Duration) Attempt {
 		return Attempt{Number: number, Verdict: Verdict{Next: next}, RetryAfter: retryAfter}
@@ -39,8 +40,8 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 		why   Why
 	}{
 		"a verdict that stops":                      {attempt(1, Stop, 0), usual, 0, false, Final},
-		"a transient failure":                       {attempt(1, Retry, 0), usual, 250 * time.Millisecond, true, Final},
-		"the second transient failure":              {attempt(2, Retry, 0), usual, 500 * time.Millisecond, true, Final},
+		"a transient failure":                       {attempt(1, Retry, 0), usual, half, true, Final},
+		"the second transient failure":              {attempt(2, Retry, 0), usual, full, true, Final},
 		"the last attempt but one":                  {attempt(3, Retry, 0), usual, time.Second, true, Final},
 		"the last attempt":                          {attempt(4, Retry, 0), usual, 0, false, Final},
 		"the last attempt, after a renewal":         {attempt(5, Retry, 0), renewed, 0, false, Final},
@@ -54,7 +55,7 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 		"a refused key at the last attempt":         {attempt(4, Renew, 0), usual, 0, true, Final},
 		"a second refused key":                      {attempt(2, Renew, 0), renewed, 0, false, Final},
 		"a refused key without a source":            {attempt(1, Renew, 0), oneKey, 0, false, Final},
-		"a transient failure without a source":      {attempt(1, Retry, 0), oneKey, 250 * time.Millisecond, true, Final},
+		"a transient failure without a source":      {attempt(1, Retry, 0), oneKey, half, true, Final},
 		"a body that cannot be sent again":          {attempt(1, Retry, 0), usedUp, 0, false, NoReplay},
 		"a refused key and such a body":             {attempt(1, Renew, 0), usedUp, 0, false, NoReplay},
 		"a final failure and such a body":           {attempt(1, Stop, 0), usedUp, 0, false, Final},
@@ -62,7 +63,7 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 		"a refused key after the context":           {attempt(1, Renew, 0), ended, 0, false, Ended},
 		"a final failure after the context":         {attempt(1, Stop, 0), ended, 0, false, Final},
 		"a deadline at the end of the pause":        {attempt(1, Retry, 0), soon, 0, false, Ended},
-		"a deadline after the pause":                {attempt(1, Retry, 0), later, 250 * time.Millisecond, true, Final},
+		"a deadline after the pause":                {attempt(1, Retry, 0), later, half, true, Final},
 		"a Retry-After beyond the deadline":         {attempt(1, Retry, time.Second), later, 0, false, Ended},
 		"such a body after the context":             {attempt(1, Retry, 0), both, 0, false, NoReplay},
 	} {
@@ -90,55 +91,47 @@ func TestBackoffIsARandomPartOfADoublingLimit(t *testing.T) {
 	assert.Positive(t, long.backoff(40, 0.99))
 }
 
+// A date counts from the Date of the response: a local clock that is an hour slow would make a call wait for an hour
+// more.
 func TestRetryAfterIsReadInSecondsAndAsADate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"":                               0,
-		"5":                              5 * time.Second,
-		" 120 ":                          2 * time.Minute,
-		"1.5":                            1500 * time.Millisecond,
-		"0":                              0,
-		"-3":                             0,
-		"soon":                           0,
-		"NaN":                            0,
-		"nan":                            0,
-		"99999999999999999999":           math.MaxInt64,
-		"Inf":                            0,
-		"Infinity":                       0,
-		"1e9":                            0,
-		"0x10":                           0,
-		"1_000":                          0,
-		"1.2.3":                          0,
-		".":                              0,
-		"Mon, 04 May 2026 10:01:30 GMT":  90 * time.Second,
-		"Mon, 04 May 2026 09:59:59 GMT":  0,
-		"Monday, 04-May-26 10:00:10 GMT": 10 * time.Second,
+	const eleven = "Mon, 04 May 2026 11:00:00 GMT"
+	for _, row := range []struct {
+		text, date string
+		want       time.Duration
+	}{
+		{"", "", 0},
+		{"5", "", 5 * time.Second},
+		{" 120 ", "", 2 * time.Minute},
+		{"1.5", "", 1500 * time.Millisecond},
+		{"30", eleven, 30 * time.Second},
+		{"99999999999999999999", "", math.MaxInt64},
+		{"0", "", 0},
+		{"-3", "", 0},
+		{"soon", "", 0},
+		{"NaN", "", 0},
+		{"nan", "", 0},
+		{"Inf", "", 0},
+		{"Infinity", "", 0},
+		{"1e9", "", 0},
+		{"0x10", "", 0},
+		{"1_000", "", 0},
+		{"1.2.3", "", 0},
+		{".", "", 0},
+		{"Mon, 04 May 2026 10:01:30 GMT", "", 90 * time.Second},
+		{"Mon, 04 May 2026 10:00:30 GMT", "today", 30 * time.Second},
+		{"Mon, 04 May 2026 09:59:59 GMT", "", 0},
+		{"Monday, 04-May-26 10:00:10 GMT", "", 10 * time.Second},
+		{"Mon, 04 May 2026 11:00:30 GMT", eleven, 30 * time.Second},
+		{"Mon, 04 May 2026 10:59:00 GMT", eleven, 0},
+		{"Mon, 04 May 2026 09:00:30 GMT", "Mon, 04 May 2026 09:00:00 GMT", 30 * time.Second},
+		{"Monday, 04-May-26 11:00:10 GMT", "Mon May  4 11:00:00 2026", 10 * time.Second},
 	} {
-		assert.Equal(t, want, retryAfter(http.Header{"Retry-After": {text}}, now), "Retry-After: %s", text)
+		header := http.Header{"Retry-After": {row.text}, "Date": {row.date}}
+		assert.Equal(t, row.want, retryAfter(header, now), "Retry-After: %s, Date: %s", row.text, row.date)
 	}
 	assert.Zero(t, retryAfter(nil, now))
-}
-
-// A local clock that is an hour slow would make a call wait for an hour more.
-func TestRetryAfterAsADateCountsFromTheDateOfTheResponse(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	for name, row := range map[string]struct {
-		retryAfter, date string
-		want             time.Duration
-	}{
-		"a local clock that is slow":     {"Mon, 04 May 2026 11:00:30 GMT", "Mon, 04 May 2026 11:00:00 GMT", 30 * time.Second},
-		"a local clock that is fast":     {"Mon, 04 May 2026 09:00:30 GMT", "Mon, 04 May 2026 09:00:00 GMT", 30 * time.Second},
-		"a date that is past":            {"Mon, 04 May 2026 10:59:00 GMT", "Mon, 04 May 2026 11:00:00 GMT", 0},
-		"a response without a date":      {"Mon, 04 May 2026 10:00:30 GMT", "", 30 * time.Second},
-		"a response with another date":   {"Mon, 04 May 2026 10:00:30 GMT", "today", 30 * time.Second},
-		"seconds, which need no date":    {"30", "Mon, 04 May 2026 09:00:00 GMT", 30 * time.Second},
-		"a date of another HTTP version": {"Monday, 04-May-26 11:00:10 GMT", "Mon May  4 11:00:00 2026", 10 * time.Second},
-	} {
-		header := http.Header{"Retry-After": {row.retryAfter}, "Date": {row.date}}
-		assert.Equal(t, row.want, retryAfter(header, now), name)
-	}
 }
 
 // Clients must not multiply an outage that they suffer from.
