@@ -8,10 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -27,28 +27,22 @@ import (
 )
 
 // pipeOf reads from r; done is called when nothing uses it any more.
-func pipeOf(t *testing.T, ctx context.Context, r io.Reader, done func()) *pipe {
-	source := closer(func(in *input) error {
-		in.r, in.done = r, done
+func pipeOf(t *testing.T, ctx context.Context, r io.Reader, ahead bool, done func()) *pipe {
+	p, err := wav(opener(func(in *input) error {
+		in.r, in.ahead, in.done = r, ahead, done
 		return nil
-	})
-	p, err := File{Source: source}.open(ctx, nil, true)
+	})).open(ctx, nil, true)
 	require.NoError(t, err)
 	t.Cleanup(p.close)
 	return p
 }
 
-// closer is a source of a test.
-type closer func(in *input) error
-
-func (c closer) open(in *input) error { return c(in) }
-
-func TestPipesReadWhatTheReaderHas(t *testing.T) {
+func TestPipesReadTheBytesOfTheReader(t *testing.T) {
 	data := recording(200_000)
 	for _, r := range []io.Reader{
 		bytes.NewReader(data), onlyReader{bytes.NewReader(data)}, iotest.DataErrReader(bytes.NewReader(data)),
 	} {
-		require.NoError(t, iotest.TestReader(pipeOf(t, t.Context(), r, func() {}), data))
+		require.NoError(t, iotest.TestReader(pipeOf(t, t.Context(), r, false, func() {}), data))
 	}
 }
 
@@ -58,9 +52,6 @@ func TestOnlyMemoryIsReadDirectlyAndOnlyFilesAhead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.wav")
 	require.NoError(t, os.WriteFile(path, []byte("RIFF"), 0o600))
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
 	for name, test := range map[string]struct {
 		source        Source
 		direct, ahead bool
@@ -69,16 +60,14 @@ func TestOnlyMemoryIsReadDirectlyAndOnlyFilesAhead(t *testing.T) {
 		"path":               {Path(path), false, true},
 		"folder":             {FS(os.DirFS(dir), "a.wav"), false, true},
 		"user's file system": {FS(fstest.MapFS{"a.wav": {Data: []byte("RIFF")}}, "a.wav"), false, true},
-		"open file":          {Reader(file), false, false},
+		"open file":          {Reader(open(t, nil)), false, false},
 		"reader":             {Reader(onlyReader{bytes.NewReader(nil)}), false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := File{Source: test.source}.open(t.Context(), nil, true)
-			require.NoError(t, err)
-			defer p.close()
-			assert.Equal(t, test.direct, p.direct)
-			assert.Equal(t, test.ahead, p.ahead)
-		})
+		p, err := wav(test.source).open(t.Context(), nil, true)
+		require.NoError(t, err)
+		assert.Equal(t, test.direct, p.direct, name)
+		assert.Equal(t, test.ahead, p.ahead, name)
+		p.close()
 	}
 }
 
@@ -101,21 +90,19 @@ func TestFilesAreReadOnePieceAhead(t *testing.T) {
 			file.File = f
 			return file
 		}}
-		p, err := File{Source: FS(fsys, "a.wav")}.open(t.Context(), nil, true)
+		p, err := wav(FS(fsys, "a.wav")).open(t.Context(), nil, true)
 		require.NoError(t, err)
 		defer p.close()
 		synctest.Wait()
 		assert.Zero(t, file.read.Load(), "read before it was asked for")
 		half := p.room / 2
 		for sent := range int64(5) {
-			_, err := io.ReadFull(p, make([]byte, half))
-			require.NoError(t, err)
-			synctest.Wait()
-			assert.Equal(t, sent+2, file.read.Load())
-			_, err = io.ReadFull(p, make([]byte, p.room-half))
-			require.NoError(t, err)
-			synctest.Wait()
-			assert.Equal(t, sent+2, file.read.Load(), "read on while a piece was waiting")
+			for _, size := range []int{half, p.room - half} { // the second time, a piece is waiting
+				_, err := io.ReadFull(p, make([]byte, size))
+				require.NoError(t, err)
+				synctest.Wait()
+				assert.Equal(t, sent+2, file.read.Load())
+			}
 		}
 	})
 }
@@ -144,7 +131,7 @@ func TestOnlyAFewUploadsHaveLargePieces(t *testing.T) {
 func TestReadersAreNotReadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := bytes.NewReader(recording(100_000))
-		p := pipeOf(t, t.Context(), r, func() {})
+		p := pipeOf(t, t.Context(), r, false, func() {})
 		_, err := io.ReadFull(p, make([]byte, 1000))
 		require.NoError(t, err)
 		synctest.Wait()
@@ -161,7 +148,7 @@ func TestPipesWaitForReadsThatReturn(t *testing.T) {
 			time.Sleep(Grace / 2)
 			read++
 			return len(p), nil
-		}), func() { ended = true })
+		}), false, func() { ended = true })
 		failed := make(chan error)
 		go func() {
 			_, err := p.Read(make([]byte, 10))
@@ -192,7 +179,7 @@ func TestPipesLeaveReadsThatWait(t *testing.T) {
 		p := pipeOf(t, ctx, readerFunc(func(p []byte) (int, error) {
 			<-free
 			return copy(p, "late"), nil
-		}), func() { ended = true })
+		}), false, func() { ended = true })
 		buf := make([]byte, 10)
 		start := time.Now()
 		_, err := p.Read(buf)
@@ -225,15 +212,10 @@ func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 			}
 			return len(p), nil
 		})
-		source := closer(func(in *input) error {
-			in.r, in.ahead, in.done = r, true, func() { ended = true }
-			return nil
-		})
-		p, err := File{Source: source}.open(ctx, nil, true)
-		require.NoError(t, err)
+		p := pipeOf(t, ctx, r, true, func() { ended = true })
 		start := time.Now()
 		got := make([]byte, 2*p.room)
-		_, err = io.ReadFull(p, got)
+		_, err := io.ReadFull(p, got)
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(start), "waited for a piece that nobody has asked for")
 		late := make([]byte, 10)
@@ -245,7 +227,8 @@ func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 		close(free)
 		synctest.Wait()
 		assert.True(t, ended, "never closed")
-		assert.Equal(t, append(bytes.Repeat([]byte{1}, p.room), bytes.Repeat([]byte{2}, p.room)...), got)
+		one, two := bytes.Repeat([]byte{1}, p.room), bytes.Repeat([]byte{2}, p.room)
+		assert.Equal(t, append(one, two...), got)
 		assert.Equal(t, make([]byte, 10), late)
 		assert.Equal(t, 3, reads)
 	})
@@ -253,41 +236,37 @@ func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 
 // A reader that never gets on, or lies, must not keep a goroutine busy for ever or crash the program.
 func TestReadersThatMisbehaveAreErrors(t *testing.T) {
-	negative := readerFunc(func([]byte) (int, error) { return -1, nil })
-	for r, want := range map[io.Reader]string{idleReader{}: io.ErrNoProgress.Error(), miscounting{}: "impossible count", &negative: "impossible count"} {
-		n, err := pipeOf(t, t.Context(), r, func() {}).Read(make([]byte, 10))
-		require.ErrorContains(t, err, want)
-		assert.Zero(t, n)
-	}
-	n, err := io.Copy(io.Discard, pipeOf(t, t.Context(), iotest.OneByteReader(bytes.NewReader(recording(1000))), func() {}))
-	require.NoError(t, err)
-	assert.EqualValues(t, 1000, n)
-	hesitant := 99
-	n99, err := pipeOf(t, t.Context(), readerFunc(func(p []byte) (int, error) {
-		if hesitant--; hesitant >= 0 {
-			return 0, nil
+	hesitant := func(times int) readerFunc {
+		return func(p []byte) (int, error) {
+			if times--; times >= 0 {
+				return 0, nil
+			}
+			return copy(p, "at last"), nil
 		}
-		return copy(p, "at last"), nil
-	}), func() {}).Read(make([]byte, 10))
-	require.NoError(t, err)
-	assert.Equal(t, len("at last"), n99)
-}
-
-// pipeFile is a file that is open, and has no bytes until it is closed: a file of a network that is gone.
-func pipeFile(t *testing.T) *os.File {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		w.Close()
-		r.Close()
-	})
-	return r
+	}
+	for name, c := range map[string]struct {
+		r   io.Reader
+		n   int
+		err string
+	}{
+		"never gets on":     {idleReader{}, 0, io.ErrNoProgress.Error()},
+		"counts too high":   {miscounting{}, 0, "impossible count"},
+		"counts negatively": {readerFunc(func([]byte) (int, error) { return -1, nil }), 0, "impossible count"},
+		"hesitates":         {hesitant(99), len("at last"), ""},
+	} {
+		n, err := pipeOf(t, t.Context(), c.r, false, func() {}).Read(make([]byte, 10))
+		assert.Equal(t, c.n, n, name)
+		if c.err == "" {
+			assert.NoError(t, err, name)
+		} else {
+			assert.ErrorContains(t, err, c.err, name)
+		}
+	}
 }
 
 // A Read of a file behind a dead network never returns. The attempt ends with its context all the same, whoever reads
 // the body: net/http on a goroutine of its own, which it waits for, or a middleware on that of the call.
 func TestFilesThatHang(t *testing.T) {
-	address := newService(t).url
 	buffering := fakes.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		data, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -299,15 +278,17 @@ func TestFilesThatHang(t *testing.T) {
 	for name, rt := range map[string]http.RoundTripper{
 		"net/http": client.Transport, "buffering": buffering, "another transport": http.DefaultTransport,
 	} {
-		hangs, began := pipeFile(t), make(chan struct{})
-		source := opener(func() (io.Reader, int64, error) { return hangs, 10, nil })
-		body := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10)
-		parent, cancel := context.WithCancel(t.Context())
-		ctx, attempt := wire.NewClock(parent, wire.Limits{Upload: true})
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+		hangs, w, err := os.Pipe() // open, and without bytes until it is closed
 		require.NoError(t, err)
-		s, err := body.Attach(req, clockOf(attempt), nil)
+		t.Cleanup(func() {
+			w.Close()
+			hangs.Close()
+		})
+		began := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		req, s, _, err := begin(t, ctx, Multipart(nil, "file", wav(opening(hangs, 10)), 10), wire.Limits{}, nil)
 		require.NoError(t, err)
+		req.URL.Host = strings.TrimPrefix(newService(t).url, "http://")
 		s.parts = io.MultiReader(readerFunc(func([]byte) (int, error) {
 			close(began)
 			return 0, io.EOF
@@ -323,7 +304,6 @@ func TestFilesThatHang(t *testing.T) {
 		assert.False(t, s.Complete(), name)
 		_, err = hangs.Stat()
 		assert.NoError(t, err, "%s: closed while it is read", name)
-		attempt.Stop()
 	}
 }
 
@@ -366,36 +346,23 @@ func (s *stray) Seek(offset int64, whence int) (int64, error) {
 // program. The file can then be sent again.
 func TestPanicsAreErrors(t *testing.T) {
 	boom := errors.New("boom")
-	for name, end := range map[string]func(){"panics": func() { panic(boom) }, "exits": runtime.Goexit} {
-		for kind, methods := range map[string][]string{"reader": {"Seek", "Read"}, "file system": {"Open", "Stat", "Read", "Close"}} {
-			for _, method := range methods {
+	panics := func() { panic(boom) }
+	for kind, methods := range map[string][]string{
+		"reader": {"Seek", "Read"}, "file system": {"Open", "Stat", "Read", "Close"},
+	} {
+		for _, method := range methods {
+			for name, end := range map[string]func(){"panics": panics, "exits": runtime.Goexit} {
 				for nth := 1; nth < 5; nth++ {
 					s := &stray{Reader: bytes.NewReader(recording(100_000)), method: method, end: end}
-					source := Reader(s)
+					file := wav(Reader(s))
 					if kind == "file system" {
-						source = FS(s, "a.wav")
+						file = wav(FS(s, "a.wav"))
 					}
-					file := File{Name: "a.wav", Source: source}
-					call := func() (complete bool, err error) {
-						s.Reader.Seek(0, io.SeekStart)
-						size, problem, err := file.Inspect(t.Context())
-						require.NoError(t, err)
-						if problem.Err != nil {
-							return false, problem.Err
-						}
-						req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
-						sending, err := Multipart(nil, "file", file, size).Attach(req, Clock{func() {}, func(bool) {}}, nil)
-						if err == nil {
-							_, err = io.Copy(io.Discard, req.Body)
-						}
-						sending.Close()
-						return sending.Complete(), err
-					}
-					complete, err := call()
+					complete, err := s.send(t, file)
 					require.True(t, complete && err == nil, "%s: %s", kind, method)
 
 					s.nth = nth
-					complete, err = call()
+					complete, err = s.send(t, file)
 					at := fmt.Sprintf("%s at the %d. %s of a %s", name, nth, method, kind)
 					if s.nth > 0 {
 						continue // it is not called so often
@@ -407,10 +374,26 @@ func TestPanicsAreErrors(t *testing.T) {
 						assert.Equal(t, name == "panics", errors.Is(err, boom), at)
 						assert.False(t, complete, at)
 					}
-					complete, err = call()
+					complete, err = s.send(t, file)
 					assert.True(t, complete && err == nil, "%s: not again: %v", at, err)
 				}
 			}
 		}
 	}
+}
+
+// send makes a call of one attempt with the file, which reads from s.
+func (s *stray) send(t *testing.T, file File) (complete bool, err error) {
+	_, _ = s.Reader.Seek(0, io.SeekStart)
+	size, problem, err := file.Inspect(t.Context())
+	require.NoError(t, err)
+	if problem.Err != nil {
+		return false, problem.Err
+	}
+	req, sending, _, err := begin(t, t.Context(), Multipart(nil, "file", file, size), wire.Limits{}, nil)
+	if err == nil {
+		_, err = io.Copy(io.Discard, req.Body)
+	}
+	sending.Close()
+	return sending.Complete(), err
 }

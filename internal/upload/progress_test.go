@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -25,7 +23,7 @@ type report struct {
 	attempt int
 }
 
-// reports keeps what was reported, and when.
+// reports keeps the reports and their times.
 type reports struct {
 	t    *testing.T
 	busy atomic.Bool
@@ -34,7 +32,7 @@ type reports struct {
 	at   []time.Time
 }
 
-// of is what an attempt reports to.
+// of returns the callback of an attempt.
 func (r *reports) of(attempt int) func(int64) {
 	return func(sent int64) { r.take(sent, attempt) }
 }
@@ -49,7 +47,7 @@ func (r *reports) take(sent int64, attempt int) {
 
 func (r *reports) last() report { return r.list[len(r.list)-1] }
 
-// check is what holds of every upload: nothing runs backwards within an attempt, and nothing is said twice.
+// check checks that nothing runs backwards within an attempt, and that nothing is said twice.
 func (r *reports) check() {
 	for i, p := range r.list {
 		if i == 0 {
@@ -74,29 +72,27 @@ func TestProgressOfAnUpload(t *testing.T) {
 		"file system": {FS(fstest.MapFS{"a.wav": {Data: recording(size)}}, "a.wav"), 3},
 		"reader":      {Reader(onlyReader{bytes.NewReader(recording(size))}), 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := &reports{t: t}
-				for attempt := range c.attempts {
-					_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, r.of(attempt+1))
-					require.NoError(t, err)
+		inBubble(t, name, func(t *testing.T) {
+			r := &reports{t: t}
+			for attempt := range c.attempts {
+				_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{}, c.source, r.of(attempt+1))
+				require.NoError(t, err)
+			}
+			returned := len(r.list)
+			time.Sleep(time.Minute)
+			assert.Len(t, r.list, returned, "reported after the end")
+			r.check()
+			assert.Equal(t, report{size, c.attempts}, r.last())
+			perSecond := map[int64]int{}
+			for i, at := range r.at {
+				if p := r.list[i]; p.sent > 0 && p.sent < size {
+					perSecond[at.Unix()]++
 				}
-				returned := len(r.list)
-				time.Sleep(time.Minute)
-				assert.Len(t, r.list, returned, "reported after the end")
-				r.check()
-				assert.Equal(t, report{size, c.attempts}, r.last())
-				perSecond := map[int64]int{}
-				for i, at := range r.at {
-					if p := r.list[i]; p.sent > 0 && p.sent < size {
-						perSecond[at.Unix()]++
-					}
-				}
-				assert.Greater(t, len(perSecond), 4, "the upload was too short to tell")
-				for _, n := range perSecond {
-					assert.LessOrEqual(t, n, 20)
-				}
-			})
+			}
+			assert.Greater(t, len(perSecond), 4, "the upload was too short to tell")
+			for _, n := range perSecond {
+				assert.LessOrEqual(t, n, 20)
+			}
 		})
 	}
 }
@@ -104,15 +100,12 @@ func TestProgressOfAnUpload(t *testing.T) {
 // A progress bar shows at once that an attempt has begun, and is set back by one that sends nothing.
 func TestTheFirstReportComesAtOnce(t *testing.T) {
 	r := &reports{t: t}
-	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+	body := bodyOf(t, wav(Bytes(recording(100))))
 	for attempt := range 2 {
-		ctx, w := wire.NewClock(t.Context(), wire.Limits{Upload: true})
-		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-		s, err := body.Attach(req, clockOf(w), r.of(attempt+1))
+		_, s, _, err := begin(t, t.Context(), body, wire.Limits{}, r.of(attempt+1))
 		require.NoError(t, err)
 		assert.Equal(t, report{0, attempt + 1}, r.last())
 		s.Close()
-		w.Stop()
 	}
 	assert.Equal(t, []report{{0, 1}, {0, 2}}, r.list)
 }
@@ -123,11 +116,12 @@ func TestSlowReportsHoldTheUploadUp(t *testing.T) {
 		const draws = 700 * time.Millisecond
 		r := &reports{t: t}
 		start := time.Now()
-		_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), func(sent int64) {
+		draw := func(sent int64) {
 			if time.Sleep(draws); sent < 1<<20 {
 				r.take(sent, 1)
 			}
-		})
+		}
+		_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{}, Bytes(recording(1<<20)), draw)
 		require.NoError(t, err)
 		r.check()
 		assert.Greater(t, len(r.list), 5)
@@ -135,30 +129,25 @@ func TestSlowReportsHoldTheUploadUp(t *testing.T) {
 	})
 }
 
-// What failed is reported up to where it failed, also when the context has ended and more of the file was read.
+// A failed upload is reported up to its end, also if the context has ended and more of the file was read.
 func TestProgressOfAFailedUpload(t *testing.T) {
 	for name, source := range map[string]Source{
 		"memory":      Bytes(recording(200_000)),
 		"file system": FS(fstest.MapFS{"a.wav": {Data: recording(200_000)}}, "a.wav"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true})
-				defer w.Stop()
-				r := &reports{t: t}
-				body := bodyOf(t, File{Name: "a.wav", Source: source})
-				req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-				s, err := body.Attach(req, clockOf(w), r.of(1))
-				require.NoError(t, err)
-				_, err = io.ReadFull(req.Body, make([]byte, len(body.head)+3*pieceSize))
-				require.NoError(t, err)
-				_, err = req.Body.Read(make([]byte, 1))
-				require.NoError(t, err)
-				cancel()
-				s.Close()
-				assert.Equal(t, []report{{0, 1}, {3 * pieceSize, 1}}, r.list)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			r := &reports{t: t}
+			body := bodyOf(t, wav(source))
+			req, s, _, err := begin(t, ctx, body, wire.Limits{}, r.of(1))
+			require.NoError(t, err)
+			_, err = io.ReadFull(req.Body, make([]byte, len(body.head)+3*pieceSize))
+			require.NoError(t, err)
+			_, err = req.Body.Read(make([]byte, 1))
+			require.NoError(t, err)
+			cancel()
+			s.Close()
+			assert.Equal(t, []report{{0, 1}, {3 * pieceSize, 1}}, r.list)
 		})
 	}
 }
@@ -169,13 +158,12 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		free := make(chan struct{})
-		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+		body := bodyOf(t, wav(Bytes(recording(100))))
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			start := time.Now()
-			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := body.Attach(req, Clock{func() {}, func(bool) {}}, func(int64) {
+			req, s, _, err := begin(t, ctx, body, wire.Limits{}, func(int64) {
 				calls.Add(1)
 				<-free
 			})
@@ -195,36 +183,31 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 // A panic of a callback, and an end of its goroutine, as of a test's FailNow, ends the upload: the service must not get
 // the file whole, as the call ends with an error that says nothing of a record.
 func TestReportsThatPanicOrExit(t *testing.T) {
-	for _, source := range []Source{
-		Bytes(recording(300_000)), FS(fstest.MapFS{"a.wav": {Data: recording(300_000)}}, "a.wav"),
+	for kind, source := range map[string]Source{
+		"memory":      Bytes(recording(300_000)),
+		"file system": FS(fstest.MapFS{"a.wav": {Data: recording(300_000)}}, "a.wav"),
 	} {
-		reportsThatPanicOrExit(t, source)
-	}
-}
-
-func reportsThatPanicOrExit(t *testing.T, source Source) {
-	for name, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
-		for _, from := range []int64{0, 1} {
-			synctest.Test(t, func(t *testing.T) {
-				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
-				body := bodyOf(t, File{Name: "a.wav", Source: source})
-				s, err := body.Attach(req, Clock{func() {}, func(bool) {}}, func(sent int64) {
-					if sent >= from {
-						end()
-					}
-				})
-				if from > 0 {
-					require.NoError(t, err)
-					slow := readerFunc(func(p []byte) (int, error) {
-						time.Sleep(reportInterval)
-						return req.Body.Read(p)
+		for name, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+			for from, when := range []string{"before the first byte", "later"} {
+				inBubble(t, kind+", "+name+" "+when, func(t *testing.T) {
+					body := bodyOf(t, wav(source))
+					req, s, _, err := begin(t, t.Context(), body, wire.Limits{}, func(sent int64) {
+						if sent >= int64(from) {
+							end()
+						}
 					})
-					_, err = io.Copy(io.Discard, slow)
-				}
-				require.ErrorIs(t, err, ErrSource, name)
-				s.Close()
-				assert.False(t, s.Complete(), name)
-			})
+					if from > 0 {
+						require.NoError(t, err)
+						_, err = io.Copy(io.Discard, readerFunc(func(p []byte) (int, error) {
+							time.Sleep(reportInterval)
+							return req.Body.Read(p)
+						}))
+					}
+					require.ErrorIs(t, err, ErrSource)
+					s.Close()
+					assert.False(t, s.Complete())
+				})
+			}
 		}
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
@@ -30,25 +28,29 @@ import (
 func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 	const size = 200_000
 	data := recording(size)
-	boom := errors.New("bad sector")
+	end, bad := iotest.ErrReader(io.EOF), iotest.ErrReader(errors.New("bad sector"))
 	for name, c := range map[string]struct {
-		content func() io.Reader
+		content []byte
+		then    io.Reader
 		says    string
 		offset  int64
 	}{
-		"shrunk":                  {func() io.Reader { return bytes.NewReader(data[:150_000]) }, "fewer than the 200000 bytes that were announced", 150_000},
-		"shrunk by a byte":        {func() io.Reader { return bytes.NewReader(data[:size-1]) }, "fewer than", size - 1},
-		"shrunk to nothing":       {func() io.Reader { return strings.NewReader("") }, "fewer than", 0},
-		"grown":                   {func() io.Reader { return bytes.NewReader(append(bytes.Clone(data), 0)) }, "more than the 200000 bytes that were announced", size},
-		"read error":              {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), iotest.ErrReader(boom)) }, "bad sector", 1000},
-		"read error at the start": {func() io.Reader { return iotest.ErrReader(boom) }, "bad sector", 0},
-		"read error at the end":   {func() io.Reader { return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(boom)) }, "bad sector", size},
-		"nothing for ever":        {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), idleReader{}) }, io.ErrNoProgress.Error(), 1000},
-		"a wrong count":           {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), miscounting{}) }, "impossible count", 1000},
+		"shrunk":            {data[:150_000], end, "fewer than the 200000 bytes that were announced", 150_000},
+		"shrunk by a byte":  {data[:size-1], end, "fewer than the 200000 bytes that were announced", size - 1},
+		"shrunk to nothing": {nil, end, "fewer than the 200000 bytes that were announced", 0},
+		"grown": {
+			append(bytes.Clone(data), 0), end, "more than the 200000 bytes that were announced", size,
+		},
+		"read error":              {data[:1000], bad, "bad sector", 1000},
+		"read error at the start": {nil, bad, "bad sector", 0},
+		"read error at the end":   {data, bad, "bad sector", size},
+		"nothing for ever":        {data[:1000], idleReader{}, io.ErrNoProgress.Error(), 1000},
+		"a wrong count":           {data[:1000], miscounting{}, "impossible count", 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
-			body := bodyOf(t, File{Name: "a.wav", Source: FS(changing(data, c.content), "a.wav")})
+			fsys := changing(data, func() io.Reader { return io.MultiReader(bytes.NewReader(c.content), c.then) })
+			body := bodyOf(t, wav(FS(fsys, "a.wav")))
 			_, sending, err := post(t.Context(), s.url, body)
 			var failed *ReadError
 			require.ErrorAs(t, err, &failed)
@@ -60,7 +62,8 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 			req, again := attach(t, body)
 			sent, err := io.ReadAll(req.Body)
 			require.ErrorAs(t, err, &failed)
-			assert.False(t, bytes.HasSuffix(sent, body.tail[:1]) && len(sent) > len(body.head)+int(c.offset), "a byte of the delimiter was sent")
+			whole := len(sent) > len(body.head)+int(c.offset)
+			assert.False(t, bytes.HasSuffix(sent, body.tail[:1]) && whole, "a byte of the delimiter was sent")
 			assert.LessOrEqual(t, len(sent), len(body.head)+size)
 			_, err = req.Body.Read(make([]byte, 10))
 			require.ErrorAs(t, err, &failed, "read on after the failure")
@@ -72,7 +75,7 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 // An empty file that is sent on purpose must still be empty.
 func TestEmptyFilesThatGrow(t *testing.T) {
 	fsys := changing(nil, func() io.Reader { return bytes.NewReader(recording(10)) })
-	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: FS(fsys, "a.wav")}))
+	req, s := attach(t, bodyOf(t, wav(FS(fsys, "a.wav"))))
 	_, err := io.ReadAll(req.Body)
 	require.ErrorContains(t, err, "at byte 0: it has more than the 0 bytes that were announced")
 	assert.False(t, s.Complete())
@@ -80,30 +83,30 @@ func TestEmptyFilesThatGrow(t *testing.T) {
 
 // The same for a body whose length is not known, or was wrong: its last chunk must not be written.
 func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
-	boom := errors.New("the caller hung up")
-	data := func() io.Reader { return bytes.NewReader(recording(100_000)) }
+	const fewer = "at byte 100000: it has fewer than the 100001 bytes that were announced"
+	const more = "at byte 99999: it has more than the 99999 bytes that were announced"
+	boom := iotest.ErrReader(errors.New("the caller hung up"))
+	data := func() *bytes.Reader { return bytes.NewReader(recording(100_000)) }
 	for name, c := range map[string]struct {
 		r    io.Reader
 		size int64
 		says string
 	}{
-		"chunked":              {io.MultiReader(data(), iotest.ErrReader(boom)), 0, "at byte 100000: the caller hung up"},
-		"less than Len says":   {sized{data(), 100_001}, 0, "at byte 100000: it has fewer than the 100001 bytes that were announced"},
-		"more than Len says":   {sized{data(), 99_999}, 0, "at byte 99999: it has more than the 99999 bytes that were announced"},
-		"less than declared":   {onlyReader{data()}, 100_001, "at byte 100000: it has fewer than the 100001 bytes that were announced"},
-		"more than declared":   {onlyReader{data()}, 99_999, "at byte 99999: it has more than the 99999 bytes that were announced"},
+		"chunked":              {io.MultiReader(data(), boom), 0, "at byte 100000: the caller hung up"},
+		"less than Len says":   {sized{data(), 100_001}, 0, fewer},
+		"more than Len says":   {sized{data(), 99_999}, 0, more},
+		"less than declared":   {onlyReader{data()}, 100_001, fewer},
+		"more than declared":   {onlyReader{data()}, 99_999, more},
 		"nothing for ever":     {io.MultiReader(data(), idleReader{}), 0, "at byte 100000"},
-		"a seeker that shrank": {onlySeeker{&shrinking{bytes.NewReader(recording(100_000))}}, 0, "at byte 100000"},
+		"a seeker that shrank": {onlySeeker{&shrinking{data()}}, 0, "at byte 100000"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newService(t)
-			_, sending, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Size: c.size, Source: Reader(c.r)}))
-			require.ErrorContains(t, err, c.says)
-			assert.False(t, sending.Complete())
-			for _, u := range s.all() {
-				assert.Error(t, u.err, "the request looked whole")
-			}
-		})
+		s := newService(t)
+		_, sending, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Size: c.size, Source: Reader(c.r)}))
+		require.ErrorContains(t, err, c.says, name)
+		assert.False(t, sending.Complete(), name)
+		for _, u := range s.all() {
+			assert.Error(t, u.err, "%s: the request looked whole", name)
+		}
 	}
 }
 
@@ -137,8 +140,7 @@ func TestCompleteFromTheFirstByteOfTheDelimiter(t *testing.T) {
 
 // A piece of the body never holds bytes of the file and of the delimiter: the transport may have written none of it.
 func TestPiecesEndWhereTheDelimiterBegins(t *testing.T) {
-	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))})
-	req, s := attach(t, body)
+	req, s := attach(t, bodyOf(t, wav(Bytes(recording(1000)))))
 	buf, total := make([]byte, 1<<20), 0
 	for !s.Complete() {
 		n, err := req.Body.Read(buf)
@@ -151,29 +153,38 @@ func TestPiecesEndWhereTheDelimiterBegins(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// A transport goes on reading when it has a response: after the end nothing is read from the user's reader.
-func TestNothingIsReadAfterTheEnd(t *testing.T) {
+// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's
+// data, and nothing is read from the user's reader.
+func TestNothingIsReadOrHandedOverAfterTheEnd(t *testing.T) {
 	reads := 0
 	r := readerFunc(func(p []byte) (int, error) {
 		reads++
 		return len(p), nil
 	})
-	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(r)}))
-	_, err := io.ReadFull(req.Body, make([]byte, 10_000))
-	require.NoError(t, err)
-	s.Close()
-	before := reads
-	_, err = req.Body.Read(make([]byte, 10))
-	require.ErrorIs(t, err, io.ErrClosedPipe)
-	assert.Equal(t, before, reads)
-	assert.NoError(t, req.Body.Close())
+	for _, source := range []Source{Bytes(recording(20_000)), Reader(r)} {
+		req, s := attach(t, bodyOf(t, wav(source)))
+		_, err := io.ReadFull(req.Body, make([]byte, 10_000))
+		require.NoError(t, err)
+		s.Close()
+		before := reads
+		n, err := req.Body.Read(make([]byte, 10))
+		assert.Equal(t, io.ErrClosedPipe, err)
+		assert.Zero(t, n)
+		assert.Equal(t, before, reads)
+		assert.NoError(t, req.Body.Close())
+	}
+	req, _ := attach(t, bodyOf(t, wav(Bytes(recording(100)))))
+	require.NoError(t, req.Body.Close())
+	n, err := req.Body.Read(make([]byte, 10))
+	assert.Equal(t, io.ErrClosedPipe, err)
+	assert.Zero(t, n)
 }
 
 // The end of an attempt waits no longer than a moment for a Read that hangs, and is then not read on.
 func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newStuckReader(recording(600))
-		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(r)}))
+		req, s := attach(t, bodyOf(t, wav(Reader(r))))
 		failed := make(chan error)
 		go func() {
 			_, err := io.Copy(io.Discard, req.Body)
@@ -191,31 +202,20 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 	})
 }
 
-// pipeTo sends one upload over a pipe to a service, within a bubble, and returns what ended the attempt.
-func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, report func(int64)) (*wire.Clock, error) {
-	ours, theirs := net.Pipe()
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		defer theirs.Close()
-		service(theirs)
-	}()
-	body := bodyOf(t, File{Name: "a.wav", Source: source})
-	ctx, attempt := wire.NewClock(t.Context(), limits)
-	defer attempt.Stop()
-	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
-	require.NoError(t, err)
-	s, err := body.Attach(req, clockOf(attempt), report)
+// pipeTo sends one upload over a pipe to a service, within a bubble, and returns the clock of the attempt that ended.
+func pipeTo(
+	t *testing.T, service func(net.Conn), limits wire.Limits, source Source, report func(int64),
+) (*wire.Clock, error) {
+	transport := fakes.Piped(t, service)
+	transport.DisableKeepAlives = true
+	req, s, clock, err := begin(t, t.Context(), bodyOf(t, wav(source)), limits, report)
 	require.NoError(t, err)
 	resp, err := transport.RoundTrip(req)
 	if err == nil {
 		resp.Body.Close()
 	}
 	s.Close()
-	ours.Close()
-	<-served
-	return attempt, err
+	return clock, err
 }
 
 // respondSlowly reads a request in pieces, with a pause before each, and responds to it.
@@ -236,49 +236,48 @@ func respondSlowly(pause time.Duration) func(net.Conn) {
 
 // The error of a stalled upload says which side stalled.
 func TestStallsNameTheSideThatStoodStill(t *testing.T) {
-	limits := wire.Limits{Upload: true, Stall: 10 * time.Second, Source: ErrSource}
-	for name, phase := range map[string]wire.Phase{"reader": wire.Reading, "network": wire.Sending} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newStuckReader(recording(100_000))
-				defer synctest.Wait()
-				defer close(r.free)
-				source, service := Reader(r), respondSlowly(0)
-				if phase == wire.Sending {
-					source, service = Bytes(recording(1<<20)), func(nc net.Conn) {
-						_, _ = io.ReadFull(nc, make([]byte, 100_000))
-						time.Sleep(time.Minute)
-					}
-				}
-				attempt, err := pipeTo(t, service, limits, source, nil)
-				require.Error(t, err)
-				var late *wire.TimeoutError
-				require.ErrorAs(t, attempt.Expired(), &late)
-				assert.Equal(t, phase, late.Phase)
-				assert.Equal(t, phase == wire.Reading, errors.Is(late, ErrSource))
-			})
+	stuck := func(nc net.Conn) {
+		_, _ = io.ReadFull(nc, make([]byte, 100_000))
+		time.Sleep(time.Minute)
+	}
+	for name, c := range map[string]struct {
+		source  func(r *stuckReader) Source
+		service func(net.Conn)
+		phase   wire.Phase
+	}{
+		"reader":  {func(r *stuckReader) Source { return Reader(r) }, respondSlowly(0), wire.Reading},
+		"network": {func(*stuckReader) Source { return Bytes(recording(1 << 20)) }, stuck, wire.Sending},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			r := newStuckReader(recording(100_000))
+			defer synctest.Wait()
+			defer close(r.free)
+			limits := wire.Limits{Stall: 10 * time.Second, Source: ErrSource}
+			clock, err := pipeTo(t, c.service, limits, c.source(r), nil)
+			require.Error(t, err)
+			var late *wire.TimeoutError
+			require.ErrorAs(t, clock.Expired(), &late)
+			assert.Equal(t, c.phase, late.Phase)
+			assert.Equal(t, c.phase == wire.Reading, errors.Is(late, ErrSource))
 		})
 	}
 }
 
-// Where a transport tells of nothing, the wait for the response begins with the last byte of the body, and not before.
+// If a transport reports nothing, the wait for the response begins with the last byte of the body, and not before.
 func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
-		defer attempt.Stop()
-		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, clockOf(attempt), nil)
+		limits := wire.Limits{Stall: 10 * time.Second, Wait: time.Second}
+		req, s, clock, err := begin(t, t.Context(), bodyOf(t, wav(Bytes(recording(1000)))), limits, nil)
 		require.NoError(t, err)
-		defer s.Close()
 		buf := make([]byte, 100)
 		for err == nil && !s.Complete() {
-			require.NoError(t, attempt.Expired())
+			require.NoError(t, clock.Expired())
 			time.Sleep(5 * time.Second)
 			_, err = req.Body.Read(buf)
 		}
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, &wire.TimeoutError{Phase: wire.Waiting, Limit: time.Second}, attempt.Expired())
+		assert.Equal(t, &wire.TimeoutError{Phase: wire.Waiting, Limit: time.Second}, clock.Expired())
 	})
 }
 
@@ -290,105 +289,47 @@ func TestSlowUploadsDoNotStall(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			return content.Read(p[:min(len(p), 1000)])
 		})
-		_, err := pipeTo(t, respondSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
+		_, err := pipeTo(t, respondSlowly(9*time.Second), wire.Limits{Stall: 10 * time.Second}, Reader(slow), nil)
 		require.NoError(t, err)
 	})
 }
 
 // An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so
-// that what it allocates counts as well.
+// that its allocations count as well.
 func TestLargeFilesArriveInConstantMemory(t *testing.T) {
 	s := newService(t)
-	_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "warm.wav", Source: Bytes(recording(1 << 20))}))
-	require.NoError(t, err)
-	const bound = 1 << 20
+	s.takes(t, bodyOf(t, wav(Bytes(recording(1<<20)))))
 	for name, c := range map[string]struct {
-		size, bound int64
-		source      func(path string) Source
+		size   int64
+		source func(path string) Source
 	}{
-		"path": {512 << 20, bound, Path},
-		"file system": {64 << 20, bound, func(string) Source {
+		"path": {512 << 20, Path},
+		"file system": {64 << 20, func(string) Source {
 			return FS(fstest.MapFS{"a.wav": {Data: make([]byte, 64<<20)}}, "a.wav")
 		}},
-		"reader that cannot seek": {64 << 20, bound, func(path string) Source {
+		"reader that cannot seek": {64 << 20, func(path string) Source {
 			f, err := os.Open(path)
 			require.NoError(t, err)
 			t.Cleanup(func() { f.Close() })
 			return Reader(onlyReader{f})
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			source := c.source(sparse(t, c.size))
-			used := fakes.Allocated(func() { _, _, err = post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source})) })
-			require.NoError(t, err)
-			t.Logf("%d bytes allocated for a file of %d", used, c.size)
-			assert.Equal(t, c.size, s.last(t).size)
-			assert.Less(t, used, uint64(c.bound))
-		})
-	}
-}
-
-// BenchmarkRead is what a transport pays to read a body, against reading the file itself.
-func BenchmarkRead(b *testing.B) {
-	const size = 64 << 20
-	path := sparse(b, size)
-	body := bodyOf(b, File{Name: "a.wav", Source: Path(path)})
-	buf := make([]byte, pieceSize)
-	b.Run("body", func(b *testing.B) {
-		b.SetBytes(size)
-		b.ReportAllocs()
-		for b.Loop() {
-			ctx, attempt := wire.NewClock(context.Background(), wire.Limits{Upload: true, Stall: time.Minute})
-			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := body.Attach(req, clockOf(attempt), nil)
-			require.NoError(b, err)
-			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, req.Body, buf)
-			require.NoError(b, err)
-			s.Close()
-			attempt.Stop()
-		}
-	})
-	b.Run("file", func(b *testing.B) {
-		b.SetBytes(size)
-		b.ReportAllocs()
-		for b.Loop() {
-			f, err := os.Open(path)
-			require.NoError(b, err)
-			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, buf)
-			require.NoError(b, err)
-			f.Close()
-		}
-	})
-}
-
-// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's
-// data.
-func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
-	for name, end := range map[string]func(*http.Request, *Sending){
-		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },
-		"ended":  func(_ *http.Request, s *Sending) { s.Close() },
-	} {
-		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
-		end(req, s)
-		n, err := req.Body.Read(make([]byte, 10))
-		assert.Equal(t, io.ErrClosedPipe, err, name)
-		assert.Zero(t, n, name)
+		source := c.source(sparse(t, c.size))
+		var got received
+		used := fakes.Allocated(func() { got = s.takes(t, bodyOf(t, wav(source))) })
+		assert.Equal(t, c.size, got.size, name)
+		assert.Less(t, used, uint64(1<<20), "%s: bytes allocated for a file of %d", name, c.size)
 	}
 }
 
 // A source that was opened is no longer waited for: if nothing is taken then, the network stands still.
 func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
-		ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
-		defer attempt.Stop()
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
+		body := bodyOf(t, wav(Bytes(recording(100))))
+		req, _, clock, err := begin(t, t.Context(), body, wire.Limits{Stall: time.Minute}, nil)
 		require.NoError(t, err)
-		s, err := body.Attach(req, clockOf(attempt), nil)
-		require.NoError(t, err)
-		defer s.Close()
-		<-ctx.Done()
-		assert.Equal(t, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, attempt.Expired())
+		<-req.Context().Done()
+		assert.Equal(t, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, clock.Expired())
 	})
 }
 
@@ -408,93 +349,79 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 		"told":    {1, 1, io.EOF, "has more than the 1 bytes that were announced", false},
 		"ended":   {-1, 0, boom, context.Canceled.Error(), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			source := opener(func() (io.Reader, int64, error) {
-				return &failsOnce{r: io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(c.then))}, c.size, nil
-			})
-			ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
-			defer attempt.Stop()
-			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, clockOf(attempt), nil)
-			require.NoError(t, err)
-			defer s.Close()
-			if c.ended {
-				attempt.Stop()
+		r := &failsOnce{r: io.MultiReader(bytes.NewReader([]byte("RIFF")), iotest.ErrReader(c.then))}
+		body := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: opening(r, c.size)}, c.size)
+		req, s, clock, err := begin(t, t.Context(), body, wire.Limits{}, nil)
+		require.NoError(t, err)
+		if c.ended {
+			clock.Stop()
+		}
+		p := make([]byte, 1000)
+		var failed error
+		for range 20 {
+			n, err := req.Body.Read(p)
+			if failed != nil {
+				require.Equal(t, failed, err, name)
 			}
-			p := make([]byte, 1000)
-			var failed error
-			for range 20 {
-				n, err := req.Body.Read(p)
-				if failed != nil {
-					require.Equal(t, failed, err)
-				}
-				if failed = err; err != nil {
-					require.ErrorContains(t, err, c.text)
-					require.Zero(t, n)
-				} else {
-					require.Positive(t, n, "a Read of nothing without an error")
-				}
+			if failed = err; err != nil {
+				require.ErrorContains(t, err, c.text, name)
+				require.Zero(t, n, name)
+			} else {
+				require.Positive(t, n, "%s: a Read of nothing without an error", name)
 			}
-			require.Error(t, failed)
-			assert.False(t, s.Complete())
-		})
+		}
+		require.Error(t, failed, name)
+		assert.False(t, s.Complete(), name)
 	}
 }
 
 // A reader that ends with the context is not to blame: a file that fails is not sent again.
 func TestReadersThatEndWithTheContext(t *testing.T) {
-	ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
-	r := readerFunc(func([]byte) (int, error) {
-		attempt.Stop()
+	var clock *wire.Clock
+	source := opening(readerFunc(func([]byte) (int, error) {
+		clock.Stop()
 		return 0, errors.New("the reader was closed")
-	})
-	source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
-	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-	s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, -1).Attach(req, clockOf(attempt), nil)
+	}), -1)
+	req, _, clock, err := begin(t, t.Context(), Multipart(nil, "file", wav(source), -1), wire.Limits{}, nil)
 	require.NoError(t, err)
-	defer s.Close()
 	_, err = io.Copy(io.Discard, req.Body)
 	assert.Equal(t, context.Canceled, err)
 }
 
 // A context that was cancelled with io.EOF as its cause must not make half a file look whole.
 func TestContextsThatEndWithEOF(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, again := range map[string]func(*stuckReader) (int, error){
-			"waits": func(r *stuckReader) (int, error) { <-r.free; return 0, io.ErrClosedPipe },
-			"fails": func(*stuckReader) (int, error) { return 0, io.ErrClosedPipe },
-		} {
-			parent, cancel := context.WithCancelCause(t.Context())
-			ctx, attempt := wire.NewClock(parent, wire.Limits{Upload: true})
-			stuck := newStuckReader(nil)
-			read := 0
-			r := readerFunc(func(p []byte) (int, error) {
-				if read++; read == 1 {
-					return copy(p, "RIFF0000WAVE"), nil
-				}
-				cancel(io.EOF)
-				return again(stuck)
-			})
-			source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
-			file := File{Name: "a.wav", Source: source}
-
-			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, "file", file, -1).Attach(req, clockOf(attempt), nil)
+	for name, waits := range map[string]bool{"the reader waits": true, "the reader fails": false} {
+		inBubble(t, name, func(t *testing.T) {
+			free := make(chan struct{})
+			defer synctest.Wait()
+			defer close(free)
+			// ending returns a context, and a file whose second Read ends it.
+			ending := func() (context.Context, File) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				reads := 0
+				return ctx, wav(opening(readerFunc(func(p []byte) (int, error) {
+					if reads++; reads == 1 {
+						return copy(p, "RIFF0000WAVE"), nil
+					}
+					if cancel(io.EOF); waits {
+						<-free
+					}
+					return 0, io.ErrClosedPipe
+				}), -1))
+			}
+			ctx, file := ending()
+			req, s, _, err := begin(t, ctx, Multipart(nil, "file", file, -1), wire.Limits{}, nil)
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, req.Body)
-			assert.ErrorIs(t, err, context.Canceled, name)
+			assert.ErrorIs(t, err, context.Canceled)
 			s.Close()
-			assert.False(t, s.Complete(), name)
+			assert.False(t, s.Complete())
 
-			read = 0
-			parent, cancel = context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			_, _, err = file.Inspect(parent)
-			assert.Error(t, err, name)
-			close(stuck.free)
-			attempt.Stop()
-		}
-	})
+			ctx, file = ending()
+			_, _, err = file.Inspect(ctx)
+			assert.Error(t, err)
+		})
+	}
 }
 
 // failsOnce returns its first error once, and then goes on as if nothing had happened.
@@ -514,7 +441,7 @@ func (f *failsOnce) Read(p []byte) (int, error) {
 
 // A Read without room for a byte, which io.Reader allows, takes nothing.
 func TestReadsWithoutRoom(t *testing.T) {
-	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
+	req, s := attach(t, bodyOf(t, wav(Bytes(recording(100)))))
 	for {
 		n, err := req.Body.Read(nil)
 		require.NoError(t, err)
@@ -533,10 +460,6 @@ func TestProgressOfSingleBytes(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &reports{t: t}
-			ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
-			defer attempt.Stop()
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
-			require.NoError(t, err)
 			slow := readerFunc(func(p []byte) (int, error) {
 				time.Sleep(time.Minute / 2)
 				if given--; given < 0 {
@@ -545,12 +468,12 @@ func TestProgressOfSingleBytes(t *testing.T) {
 				p[0] = 'x'
 				return 1, nil
 			})
-			source := opener(func() (io.Reader, int64, error) { return slow, 10, nil })
-			s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10).Attach(req, clockOf(attempt), r.of(1))
+			body := Multipart(nil, "file", wav(opening(slow, 10)), 10)
+			req, s, clock, err := begin(t, t.Context(), body, wire.Limits{Stall: time.Minute}, r.of(1))
 			require.NoError(t, err)
 			_, _ = io.Copy(io.Discard, req.Body)
 			s.Close()
-			require.NoError(t, attempt.Expired())
+			require.NoError(t, clock.Expired())
 			assert.Equal(t, want, r.last().sent)
 		})
 	}

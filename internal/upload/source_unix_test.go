@@ -11,26 +11,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Opening a named pipe waits for its writer: the call would hang where it promises an error.
-func TestNamedPipesAreRefusedUnopened(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe.wav")
-	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, problem, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context())
-	require.NoError(t, err)
-	require.NotEmpty(t, problem.Reason)
-	assert.Contains(t, problem.Reason, "use FileFromReader")
-}
-
-// A path names a recording: a device, which never ends or has nothing, is a slip.
-func TestDevicesAreRefusedByPath(t *testing.T) {
-	_, problem, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context())
-	require.NoError(t, err)
-	require.NotEmpty(t, problem.Reason)
-	assert.Contains(t, problem.Reason, "is not a regular file; open it and use FileFromReader")
+// Opening a named pipe would wait for its writer: the call would hang where it promises an error. A path names a
+// recording: a device, which never ends or has nothing, is a slip.
+func TestPipesAndDevicesAreRefusedByPath(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe.wav")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, path := range []string{pipe, "/dev/zero"} {
+		reason := problemOf(t, wav(Path(path))).Reason
+		assert.Contains(t, reason, "is not a regular file; open it and use FileFromReader", path)
+	}
 }
 
 // A file system may hold a pipe, whose Read waits for the writer: the call must end all the same.
@@ -41,8 +32,8 @@ func TestPipesOfFileSystemsMayStall(t *testing.T) {
 	writer, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer writer.Close()
-	_, _, err = inspect(t.Context(), File{Name: "pipe.wav", Source: FS(os.DirFS(dir), "pipe.wav")}, 10*time.Millisecond)
-	assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: 10 * time.Millisecond, Source: ErrSource}, err)
+	_, _, err = inspect(t.Context(), wav(FS(os.DirFS(dir), "pipe.wav")), 10*time.Millisecond)
+	assert.Equal(t, stalled(10*time.Millisecond), err)
 }
 
 // A device may be able to seek and still not tell its size: it must not be refused as empty.
@@ -50,8 +41,5 @@ func TestDevicesTellNoSize(t *testing.T) {
 	f, err := os.Open("/dev/zero")
 	require.NoError(t, err)
 	defer f.Close()
-	size, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context())
-	require.NoError(t, err)
-	assert.Empty(t, problem)
-	assert.EqualValues(t, -1, size)
+	assert.EqualValues(t, -1, bodyOf(t, wav(Reader(f))).FileSize)
 }

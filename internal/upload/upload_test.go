@@ -20,6 +20,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -28,7 +29,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// received is what a service read of one upload.
+// received describes an upload that a service read.
 type received struct {
 	name      string
 	mediaType string
@@ -110,9 +111,14 @@ func (s *service) all() []received {
 	return append([]received(nil), s.uploads...)
 }
 
-func (s *service) last(t *testing.T) received {
+// takes posts a body and returns the upload as the service read it.
+func (s *service) takes(t testing.TB, b *Body) received {
+	t.Helper()
+	status, sending, err := post(t.Context(), s.url, b)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
+	require.True(t, sending.Complete())
 	all := s.all()
-	require.NotEmpty(t, all)
 	return all[len(all)-1]
 }
 
@@ -122,12 +128,25 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 	return srv.URL
 }
 
+// wav returns a file with this source.
+func wav(s Source) File { return File{Name: "a.wav", Source: s} }
+
 // bodyOf makes the body of a file without problems.
 func bodyOf(t testing.TB, f File) *Body {
+	t.Helper()
 	size, problem, err := f.Inspect(t.Context())
 	require.NoError(t, err)
 	require.True(t, problem.Reason == "" || problem.Waivable, "%s", problem.Reason)
 	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
+}
+
+// problemOf returns the problem of a file that has one.
+func problemOf(t testing.TB, f File) Problem {
+	t.Helper()
+	_, problem, err := f.Inspect(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, problem.Reason)
+	return problem
 }
 
 // clockOf lets a clock hear the reports of an attempt.
@@ -135,24 +154,51 @@ func clockOf(w *wire.Clock) Clock { return Clock{Reading: w.Reading, Taken: w.Ta
 
 // inspect looks at a file for as long as a stall may take.
 func inspect(ctx context.Context, f File, stall time.Duration) (int64, Problem, error) {
-	ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
-	defer w.Stop()
-	w.Reading()
+	ctx, clock := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
+	defer clock.Stop()
+	clock.Reading()
 	return f.Inspect(ctx)
+}
+
+// stalled is the error of a file that returned no bytes for this long.
+func stalled(limit time.Duration) error {
+	return &wire.TimeoutError{Phase: wire.Reading, Limit: limit, Source: ErrSource}
 }
 
 // client sends as the SDK does.
 var client = &http.Client{Transport: wire.New(nil, false)}
 
-// post makes one attempt, and returns what it came to when it is over.
+// begin opens a body for an attempt, without sending it. The end of the test ends the attempt.
+func begin(
+	t testing.TB, ctx context.Context, b *Body, limits wire.Limits, report func(int64),
+) (*http.Request, *Sending, *wire.Clock, error) {
+	limits.Upload = true
+	ctx, clock := wire.NewClock(ctx, limits)
+	t.Cleanup(clock.Stop)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
+	require.NoError(t, err)
+	s, err := b.Attach(req, clockOf(clock), report)
+	t.Cleanup(func() { s.Close() })
+	return req, s, clock, err
+}
+
+// attach is begin without limits, for a body that can be opened.
+func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
+	t.Helper()
+	req, s, _, err := begin(t, t.Context(), b, wire.Limits{}, nil)
+	require.NoError(t, err)
+	return req, s
+}
+
+// post makes one attempt, and returns its result when it is over.
 func post(ctx context.Context, address string, b *Body) (status int, s *Sending, err error) {
-	ctx, attempt := wire.NewClock(ctx, wire.Limits{Upload: true})
-	defer attempt.Stop()
+	ctx, clock := wire.NewClock(ctx, wire.Limits{Upload: true})
+	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	if s, err = b.Attach(req, clockOf(attempt), nil); err != nil {
+	if s, err = b.Attach(req, clockOf(clock), nil); err != nil {
 		return 0, nil, err
 	}
 	defer s.Close()
@@ -163,17 +209,6 @@ func post(ctx context.Context, address string, b *Body) (status int, s *Sending,
 	defer resp.Body.Close()
 	_, err = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, s, err
-}
-
-// attach opens a body without sending it.
-func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
-	ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
-	t.Cleanup(attempt.Stop)
-	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-	s, err := b.Attach(req, clockOf(attempt), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
-	return req, s
 }
 
 func sum(data []byte) string {
@@ -236,6 +271,16 @@ func (e endless) Seek(offset int64, whence int) (int64, error) {
 	return e.ReadSeeker.Seek(offset, whence)
 }
 
+// shortSeeker says that its end is its beginning, as a file of /proc does.
+type shortSeeker struct{ *bytes.Reader }
+
+func (s shortSeeker) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		whence = io.SeekStart
+	}
+	return s.Reader.Seek(offset, whence)
+}
+
 type idleReader struct{}
 
 func (idleReader) Read([]byte) (int, error) { return 0, nil }
@@ -244,7 +289,19 @@ type miscounting struct{}
 
 func (miscounting) Read(p []byte) (int, error) { return len(p) + 1, nil }
 
-// readable is a file of some kind, and what can be known of it.
+// open returns an open file that stands at its start.
+func open(t testing.TB, data []byte) *os.File {
+	f, err := os.Create(filepath.Join(t.TempDir(), "open.wav"))
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	_, err = f.Write(data)
+	require.NoError(t, err)
+	_, err = f.Seek(0, io.SeekStart)
+	require.NoError(t, err)
+	return f
+}
+
+// readable is a file of some kind, with the facts that can be known of it.
 type readable struct {
 	File
 	sized bool // its size is known
@@ -256,18 +313,8 @@ func filesOf(t testing.TB, data []byte) map[string]readable {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "interview.wav")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
-	long := append([]byte("<!DOCTYPE html> what was read before"), data...)
-	before := int64(len(long) - len(data))
-	open := func(data []byte) *os.File {
-		f, err := os.CreateTemp(dir, "open")
-		require.NoError(t, err)
-		t.Cleanup(func() { f.Close() })
-		_, err = f.Write(data)
-		require.NoError(t, err)
-		_, err = f.Seek(0, io.SeekStart)
-		require.NoError(t, err)
-		return f
-	}
+	long := append([]byte("<!DOCTYPE html> read before"), data...)
+	size, before := int64(len(data)), int64(len(long)-len(data))
 	middle := func(r io.ReadSeeker) io.ReadSeeker {
 		_, err := r.Seek(before, io.SeekStart)
 		require.NoError(t, err)
@@ -280,43 +327,58 @@ func filesOf(t testing.TB, data []byte) map[string]readable {
 		_, _ = w.Write(data)
 		w.Close()
 	}()
-	named := func(s Source) File { return File{Name: "interview.wav", Source: s} }
-	declared := named(Reader(onlyReader{bytes.NewReader(data)}))
-	declared.Size = int64(len(data))
-	object := fstest.MapFS{"interview.wav": {Data: data, Mode: fs.ModeIrregular}}
-	unmeasured := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, -1} }}
-	device := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 0} }}
-	compressed := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 2 * int64(len(data))} }}
-	told, corrected := named(FS(device, "interview.wav")), named(FS(compressed, "interview.wav"))
-	told.Size, corrected.Size = int64(len(data)), int64(len(data))
+	sent := func(s Source, sized, again bool) readable {
+		return readable{File{Name: "interview.wav", Source: s}, sized, again}
+	}
+	declared := func(s Source, again bool) readable {
+		return readable{File{Name: "interview.wav", Size: size, Source: s}, true, again}
+	}
+	reader := func() io.Reader { return onlyReader{bytes.NewReader(data)} }
+	// telling returns a file of a file system that tells a size of its own.
+	telling := func(mode fs.FileMode, size int64) Source {
+		files := fstest.MapFS{"interview.wav": {Data: data, Mode: mode}}
+		wrap := func(f fs.File, _ int) fs.File { return ofSize{f, size} }
+		return FS(&guarded{FS: files, wrap: wrap}, "interview.wav")
+	}
+	const object = fs.ModeIrregular
+	inMemory := fstest.MapFS{"a/interview.wav": {Data: data}}
+	section := io.NewSectionReader(bytes.NewReader(long), before, size)
 	return map[string]readable{
-		"path":                    {named(Path(path)), true, true},
-		"directory as fs":         {named(FS(os.DirFS(dir), "interview.wav")), true, true},
-		"fs in memory":            {named(FS(fstest.MapFS{"a/interview.wav": {Data: data}}, "a/interview.wav")), true, true},
-		"object":                  {named(FS(object, "interview.wav")), true, true},
-		"object without a size":   {named(FS(unmeasured, "interview.wav")), false, true},
-		"object of size 0":        {named(FS(device, "interview.wav")), false, true},
-		"object declared":         {told, true, true},
-		"object of another size":  {corrected, true, true},
-		"bytes":                   {named(Bytes(data)), true, true},
-		"bytes.Reader":            {named(Reader(bytes.NewReader(data))), true, true},
-		"bytes.Buffer":            {named(Reader(bytes.NewBuffer(bytes.Clone(data)))), true, false},
-		"strings.Reader":          {named(Reader(strings.NewReader(string(data)))), true, true},
-		"open file":               {named(Reader(open(data))), true, true},
-		"open file in the middle": {named(Reader(middle(open(long)))), true, true},
-		"seeker":                  {named(Reader(onlySeeker{bytes.NewReader(data)})), true, true},
-		"seeker in the middle":    {named(Reader(onlySeeker{middle(bytes.NewReader(long))})), true, true},
-		"section":                 {named(Reader(io.NewSectionReader(bytes.NewReader(long), before, int64(len(data))))), true, true},
-		"Len":                     {named(Reader(sized{bytes.NewReader(data), len(data)})), true, false},
-		"negative Len":            {named(Reader(sized{bytes.NewReader(data), -7})), false, false},
-		"declared":                {declared, true, false},
-		"reader":                  {named(Reader(onlyReader{bytes.NewReader(data)})), false, false},
-		"ReaderAt":                {named(Reader(readerAt{bytes.NewReader(data), bytes.NewReader(data)})), false, false},
-		"seeker that cannot":      {named(Reader(unseekable{bytes.NewReader(data)})), false, false},
-		"seeker without an end":   {named(Reader(endless{bytes.NewReader(data)})), false, true},
-		"end of file with data":   {named(Reader(iotest.DataErrReader(bytes.NewReader(data)))), false, false},
-		"half of what is asked":   {named(Reader(iotest.HalfReader(bytes.NewReader(data)))), false, false},
-		"pipe":                    {named(Reader(piped)), false, false},
+		"path":                        sent(Path(path), true, true),
+		"directory as fs":             sent(FS(os.DirFS(dir), "interview.wav"), true, true),
+		"fs in memory":                sent(FS(inMemory, "a/interview.wav"), true, true),
+		"object":                      sent(telling(object, size), true, true),
+		"object without a size":       sent(telling(object, -1), false, true),
+		"object of size 0":            sent(telling(object, 0), false, true),
+		"object declared":             declared(telling(object, 0), true),
+		"object of another size":      declared(telling(object, 2*size), true),
+		"file of /proc":               sent(telling(0, 0), false, true),
+		"file of /proc, declared":     declared(telling(0, 0), true),
+		"open file of /proc":          sent(Reader(shortSeeker{bytes.NewReader(data)}), false, true),
+		"open file of /proc, told":    declared(Reader(shortSeeker{bytes.NewReader(data)}), true),
+		"bytes":                       sent(Bytes(data), true, true),
+		"bytes.Reader":                sent(Reader(bytes.NewReader(data)), true, true),
+		"bytes.Reader, declared":      declared(Reader(bytes.NewReader(data)), true),
+		"bytes.Buffer":                sent(Reader(bytes.NewBuffer(bytes.Clone(data))), true, false),
+		"strings.Reader":              sent(Reader(strings.NewReader(string(data))), true, true),
+		"open file":                   sent(Reader(open(t, data)), true, true),
+		"open file in the middle":     sent(Reader(middle(open(t, long))), true, true),
+		"seeker":                      sent(Reader(onlySeeker{bytes.NewReader(data)}), true, true),
+		"seeker in the middle":        sent(Reader(onlySeeker{middle(bytes.NewReader(long))}), true, true),
+		"section":                     sent(Reader(section), true, true),
+		"Len":                         sent(Reader(sized{reader(), len(data)}), true, false),
+		"negative Len":                sent(Reader(sized{reader(), -7}), false, false),
+		"Len of 0":                    sent(Reader(sized{reader(), 0}), false, false),
+		"Len of 0, declared":          declared(Reader(sized{reader(), 0}), false),
+		"Len of a part, declared":     declared(Reader(sized{reader(), len(data) / 2}), false),
+		"declared":                    declared(Reader(reader()), false),
+		"reader":                      sent(Reader(reader()), false, false),
+		"ReaderAt":                    sent(Reader(readerAt{reader(), bytes.NewReader(data)}), false, false),
+		"seeker that cannot":          sent(Reader(unseekable{bytes.NewReader(data)}), false, false),
+		"seeker without an end":       sent(Reader(endless{bytes.NewReader(data)}), false, true),
+		"end of file with data":       sent(Reader(iotest.DataErrReader(bytes.NewReader(data))), false, false),
+		"half of the bytes asked for": sent(Reader(iotest.HalfReader(bytes.NewReader(data))), false, false),
+		"pipe":                        sent(Reader(piped), false, false),
 	}
 }
 
@@ -394,7 +456,7 @@ type sizeInfo struct {
 
 func (i sizeInfo) Size() int64 { return i.size }
 
-// changed is a regular file whose content is not what its size says.
+// changed is a regular file whose content does not have its size.
 type changed struct {
 	fs.File
 	content io.Reader
@@ -412,21 +474,19 @@ func changing(data []byte, content func() io.Reader) *guarded {
 	}}
 }
 
-// A file must arrive byte by byte, whatever it is read from, with its length in the header where that can be known.
+// A file must arrive byte by byte, whatever it is read from, with its length in the header if that can be known.
 func TestFilesOfEveryKindArrive(t *testing.T) {
 	s := newService(t)
-	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pieceSize - 1, pieceSize, pieceSize + 1, 1 << 20} {
+	for _, size := range []int{
+		0, 1, headSize - 1, headSize, headSize + 1, pieceSize - 1, pieceSize, pieceSize + 1, 1 << 20,
+	} {
 		data := recording(size)
 		for kind, file := range filesOf(t, data) {
 			body := bodyOf(t, file.File)
-			status, sending, err := post(t.Context(), s.url, body)
-			require.NoError(t, err, "%s of %d bytes", kind, size)
-			require.Equal(t, http.StatusOK, status)
-			assert.True(t, sending.Complete())
-			got := s.last(t)
+			got := s.takes(t, body)
 			assert.Equal(t, sum(data), got.sum, "%s of %d bytes", kind, size)
 			assert.Equal(t, "interview.wav", got.name, kind)
-			// What ends within the first bytes is in memory by then.
+			// A file that ends within the first bytes is in memory by then.
 			if file.sized || size < headSize {
 				assert.Equal(t, got.body, got.length, "%s of %d bytes", kind, size)
 				assert.EqualValues(t, size, body.FileSize, kind)
@@ -452,7 +512,7 @@ func TestUploadsAtOnceDoNotMix(t *testing.T) {
 			source = Reader(onlyReader{bytes.NewReader(data)})
 		}
 		all.Go(func() {
-			_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source}))
+			_, _, err := post(t.Context(), s.url, bodyOf(t, wav(source)))
 			assert.NoError(t, err)
 		})
 	}
@@ -463,10 +523,20 @@ func TestUploadsAtOnceDoNotMix(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// opener is a source whose readers are of any kind.
-type opener func() (io.Reader, int64, error)
+// opener is a source in a function.
+type opener func(in *input) error
 
-func (o opener) open(in *input) (err error) {
-	in.r, in.size, err = o()
-	return err
+func (o opener) open(in *input) error { return o(in) }
+
+// opening returns a source with this reader, of a known size or -1.
+func opening(r io.Reader, size int64) Source {
+	return opener(func(in *input) error {
+		in.r, in.size = r, size
+		return nil
+	})
+}
+
+// inBubble runs a test in a bubble, as a subtest.
+func inBubble(t *testing.T, name string, do func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, do) })
 }
