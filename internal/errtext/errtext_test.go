@@ -18,49 +18,48 @@ const key redact.Key = "sk/live-0123456789"
 
 type fieldTexts = map[string][]string
 
-type said struct {
-	message string
-	fields  fieldTexts
+// messages are those of the files of testdata/errors. A file without a message here shows its body.
+var messages = map[string]string{
+	"byte-order-mark.json":          "Resource not found.",
+	"code-message.json":             "image not found",
+	"detail.json":                   "Not found.",
+	"empty-object.json":             "",
+	"empty.txt":                     "",
+	"error-description.json":        "invalid_token",
+	"error-object.json":             "The name is taken.",
+	"error-text.json":               "Unauthenticated.",
+	"errors-object-of-strings.json": "description: is too long; name: is taken",
+	"invalid-utf-8.json":            "Resource \uFFFD not found.",
+	"lines.json":                    "Resource not found. [31m Really.",
+	"long.json":                     started(redact.MaxLine, strings.Repeat("Resource not found. ", 100)),
+	"message-array.json":            "Bad Request",
+	"message-object.json":           "name: The name field is required.",
+	"message-object-several.json": "description: The description is too long; " +
+		"name: The name field is required, The name must be a string.",
+	"message.json":            "Resource not found.",
+	"null.json":               "",
+	"page-without-title.html": "",
+	"page.html":               "502 Bad Gateway",
+	"problem-title.json":      "One or more validation errors occurred.",
+	"problem.json":            "You do not have enough credit: An image costs 30, you have 12.",
+	"text.json":               "The name is taken.",
+	"too-many.json":           "Too Many Attempts.",
+	"validator.json":          "The name field is required. (and 1 more error)",
 }
 
-// errorBodies are what the files of testdata/errors say.
-var errorBodies = map[string]said{
-	"byte-order-mark.json":          {"Resource not found.", nil},
-	"code-message.json":             {"image not found", nil},
-	"cut-off.json":                  {`{"message":"Resource not fo`, nil},
-	"detail.json":                   {"Not found.", nil},
-	"empty-message.json":            {started(200, `{"message":"","exception":"Symfony\\Component\\HttpKernel\\Exception\\NotFoundHttpException","file":"/app/vendor/laravel/framework/src/Illuminate/Routing/AbstractRouteCollection.php","line":44,"trace":[]}`), nil},
-	"empty-object.json":             {"", nil},
-	"empty.txt":                     {"", nil},
-	"error-description.json":        {"invalid_token", nil},
-	"error-object.json":             {"The name is taken.", nil},
-	"error-text.json":               {"Unauthenticated.", nil},
-	"errors-empty-members.json":     {`{"errors":[{"message":"","field":"file"},{"message":"is taken","field":"name"},{"message":"Try again.","field":""}]}`, nil},
-	"errors-field-message.json":     {`{"errors":[{"field":"name","message":"is taken"},{"field":"name","message":"is short"},{"message":"Try again."}]}`, nil},
-	"errors-object-of-strings.json": {"description: is too long; name: is taken", fieldTexts{"name": {"is taken"}, "description": {"is too long"}}},
-	"errors-strings.json":           {`{"errors":["The name is taken.","The description is too long."]}`, nil},
-	"invalid-utf-8.json":            {"Resource \uFFFD not found.", nil},
-	"lines.json":                    {"Resource not found. [31m Really.", nil},
-	"long.json":                     {strings.Repeat("Resource not found. ", 100)[:redact.MaxLine] + "…", nil},
-	"message-array.json":            {"Bad Request", nil},
-	"message-object.json":           {"name: The name field is required.", fieldTexts{"name": {"The name field is required."}}},
+// fieldsOf are the fields of those files that have any.
+var fieldsOf = map[string]fieldTexts{
+	"errors-object-of-strings.json": {"name": {"is taken"}, "description": {"is too long"}},
+	"message-object.json":           {"name": {"The name field is required."}},
 	"message-object-several.json": {
-		"description: The description is too long; name: The name field is required, The name must be a string.",
-		fieldTexts{"name": {"The name field is required.", "The name must be a string."}, "description": {"The description is too long."}},
+		"name":        {"The name field is required.", "The name must be a string."},
+		"description": {"The description is too long."},
 	},
-	"message.json":            {"Resource not found.", nil},
-	"null-message.json":       {`{"message":null,"errors":null,"error":null,"title":null}`, nil},
-	"null.json":               {"", nil},
-	"page-without-title.html": {"", nil},
-	"page.html":               {"502 Bad Gateway", nil},
-	"plain.txt":               {"upstream connect error or disconnect/reset before headers. reset reason: connection failure", nil},
-	"problem-title.json":      {"One or more validation errors occurred.", fieldTexts{"Name": {"The Name field is required."}}},
-	"problem.json":            {"You do not have enough credit: An image costs 30, you have 12.", nil},
-	"text.json":               {"The name is taken.", nil},
-	"too-many.json":           {"Too Many Attempts.", nil},
-	"validator.json": {"The name field is required. (and 1 more error)", fieldTexts{
-		"name": {"The name field is required."}, "description": {"The description is too long.", "The description is not allowed."},
-	}},
+	"problem-title.json": {"Name": {"The Name field is required."}},
+	"validator.json": {
+		"name":        {"The name field is required."},
+		"description": {"The description is too long.", "The description is not allowed."},
+	},
 }
 
 // started returns the first n bytes of a text that goes on.
@@ -81,18 +80,28 @@ func bodies(t testing.TB) map[string][]byte {
 
 // An error that does not say what went wrong, or buries it in a page, cannot be acted on.
 func TestErrorsOfEveryShape(t *testing.T) {
-	all := bodies(t)
-	require.Len(t, all, len(errorBodies), "each file has a row and each row a file")
-	for name, body := range all {
-		t.Run(name, func(t *testing.T) {
-			require.Contains(t, errorBodies, name)
-			message, fields := Read(body, redact.Keys{key})
-			assert.Equal(t, errorBodies[name], said{message, fields})
-		})
+	found := 0
+	for name, body := range bodies(t) {
+		want, listed := messages[name]
+		if listed {
+			found++
+		} else if want = strings.TrimSpace(string(body)); len(want) > 200 {
+			want = started(200, want)
+		}
+		assertRead(t, string(body), want, fieldsOf[name], name)
 	}
+	assert.Equal(t, len(messages), found, "a row without a file")
 }
 
-// What the service says about a field must be found under the field's name, even where that name also describes errors.
+// assertRead asserts the message and the fields of a body.
+func assertRead(t *testing.T, body, message string, fields fieldTexts, name string) {
+	t.Helper()
+	got, gotFields := Read([]byte(body), redact.Keys{key})
+	assert.Equal(t, message, got, name)
+	assert.Equal(t, fields, gotFields, name)
+}
+
+// The service's texts about a field must be found under the field's name, even if that name also describes errors.
 func TestFieldsNamedLikeDescriptions(t *testing.T) {
 	for body, want := range map[string]fieldTexts{
 		`{"errors":{"name":"is taken","description":"is long"}}`:   {"name": {"is taken"}, "description": {"is long"}},
@@ -117,13 +126,13 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"title":"x.","detail":"y."}`:             "x: y.",
 		`{"title":7,"detail":"x"}`:                 "x",
 	} {
-		message, fields := Read([]byte(body), redact.Keys{key})
-		assert.Equal(t, said{want, nil}, said{message, fields}, body)
+		assertRead(t, body, want, nil, body)
 	}
 }
 
 func TestABodyWithoutAMessageShowsItsBeginning(t *testing.T) {
 	long := strings.Repeat("no route to host, ", 100)
+	timeout := "<!DOCTYPE html><title>\n a.example &amp; b | 524: A timeout occurred </title>"
 	for body, want := range map[string]string{
 		"a trace\n  at main.php:7":             "a trace at main.php:7",
 		long:                                   started(200, long),
@@ -132,13 +141,17 @@ func TestABodyWithoutAMessageShowsItsBeginning(t *testing.T) {
 		`7`:                                    "7",
 		`{"error":true}`:                       `{"error":true}`,
 		`<Error><Code>SlowDown</Code></Error>`: `<Error><Code>SlowDown</Code></Error>`,
-		"<!DOCTYPE html><title>\n a.example &amp; b | 524: A timeout occurred </title>": "a.example & b | 524: A timeout occurred",
-		`<html><title>` + string(key) + `</title></html>`:                               "[API key]",
-		`<html><h1>Sorry</h1></html>`:                                                   "",
-		`{}`:                                                                            "", `[]`: "", `[{}]`: "", `null`: "", `""`: "", ` `: "",
+		timeout:                                "a.example & b | 524: A timeout occurred",
+		`<html><title>` + string(key) + `</title></html>`: "[API key]",
+		`<html><h1>Sorry</h1></html>`:                     "",
+		`{}`:                                              "",
+		`[]`:                                              "",
+		`[{}]`:                                            "",
+		`null`:                                            "",
+		`""`:                                              "",
+		` `:                                               "",
 	} {
-		message, fields := Read([]byte(body), redact.Keys{key})
-		assert.Equal(t, said{want, nil}, said{message, fields}, body)
+		assertRead(t, body, want, nil, body)
 	}
 }
 
@@ -148,23 +161,22 @@ func TestMembersWithoutAMessageGiveNoFields(t *testing.T) {
 		`{"message":["x"]}`, `["x"]`, `{"error":{"message":["x"]}}`, `{"message":7}`, `{"error":{"error":"x"}}`,
 		`{"errors":{"name":[""," ",{"message":"x"}]}}`, `{"errors":{"file":{"size":"x"}}}`, `{"name":["x"]}`,
 	} {
-		message, fields := Read([]byte(body), redact.Keys{key})
-		assert.Equal(t, said{body, nil}, said{message, fields})
+		assertRead(t, body, body, nil, body)
 	}
 }
 
 // The key of a production deployment must not get into a log because a service echoes it.
 func TestKeyIsMasked(t *testing.T) {
-	for body, want := range map[string]said{
-		`{"message":"The key sk\/live-0123456789 has expired.","errors":{"sk%2Flive-0123456789":["sk%2flive-0123456789!"]}}`: {
-			"The key [API key] has expired.", fieldTexts{"[API key]": {"[API key]!"}},
-		},
-		`{"message":"` + strings.Repeat("x", redact.MaxLine-5) + string(key) + `"}`: {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
-		strings.Repeat("x", 195) + string(key) + "x":                                {strings.Repeat("x", 195) + "[API …", nil},
-		"no such key: sk/live-0123456789\n":                                         {"no such key: [API key]", nil},
+	const echoed = `{"message":"The key sk\/live-0123456789 has expired.",` +
+		`"errors":{"sk%2Flive-0123456789":["sk%2flive-0123456789!"]}}`
+	assertRead(t, echoed, "The key [API key] has expired.", fieldTexts{"[API key]": {"[API key]!"}}, echoed)
+	long := strings.Repeat("x", redact.MaxLine-5)
+	for body, want := range map[string]string{
+		`{"message":"` + long + string(key) + `"}`: long + "[API …",
+		long[:195] + string(key) + "x":             long[:195] + "[API …",
+		"no such key: sk/live-0123456789\n":        "no such key: [API key]",
 	} {
-		message, fields := Read([]byte(body), redact.Keys{key})
-		assert.Equal(t, want, said{message, fields}, "%.80s", body)
+		assertRead(t, body, want, nil, body)
 	}
 }
 
@@ -184,7 +196,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		"fields": {`{"errors":{"x":["y"]` + fields.String() + `}}`, 100, 100},
 		"field":  {`{"errors":{"` + long + `":["x"` + texts.String() + `]}}`, 1, 100},
 		"nested": {`{"errors":` + nested + `,"message":` + nested + `,"error":` + nested + `}`, 0, 0},
-		"long":   {`{"message":"` + long + `","detail":"` + long + `","title":"` + long + `","error":"` + long + `"}`, 0, 0},
+		"long":   {strings.ReplaceAll(`{"message":"L","detail":"L","title":"L","error":"L"}`, "L", long), 0, 0},
 		"page":   {"<html><body>" + strings.Repeat("<p>"+long, 100), 0, 0},
 		"plain":  {long, 0, 0},
 		"tag":    {"<" + long, 0, 0},
@@ -205,7 +217,8 @@ func assertLine(t testing.TB, text string) {
 	t.Helper()
 	assert.LessOrEqual(t, len(text), redact.MaxLine+len("…"))
 	assert.True(t, utf8.ValidString(text))
-	assert.False(t, strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' }), "%q", text)
+	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' }
+	assert.False(t, strings.ContainsFunc(text, control), "%q", text)
 }
 
 // An error's text is read by people on call: it says everything once, without double punctuation.
@@ -219,16 +232,30 @@ func TestText(t *testing.T) {
 		{"Not found.", nil, "Not found."},
 		{"", fieldTexts{"name": {"is taken."}}, "name: is taken."},
 		{"name: is taken.", fieldTexts{"name": {"is taken."}}, "name: is taken."},
-		{"The data is invalid.", fieldTexts{"name": {"is taken"}, "file": {"too long.", "not nice."}}, "The data is invalid; file: too long, not nice; name: is taken"},
+		{
+			"The data is invalid.", fieldTexts{"name": {"is taken"}, "file": {"too long.", "not nice."}},
+			"The data is invalid; file: too long, not nice; name: is taken",
+		},
 		{"Sure?", fieldTexts{"name": {"is taken"}}, "Sure?; name: is taken"},
-		{"The name is taken. (and 1 more error)", fieldTexts{"file": {"is too large."}, "name": {"The name is taken."}}, "file: is too large; name: The name is taken."},
-		{"It is short. (and 1 more error)", fieldTexts{"name": {"It is taken.", "It is short."}}, "name: It is taken, It is short."},
-		{"file: is too large; name: is ta…", fieldTexts{"file": {"is too large"}, "name": {"is taken"}}, "file: is too large; name: is taken"},
+		{
+			"The name is taken. (and 1 more error)",
+			fieldTexts{"file": {"is too large."}, "name": {"The name is taken."}},
+			"file: is too large; name: The name is taken.",
+		},
+		{
+			"It is short. (and 1 more error)", fieldTexts{"name": {"It is taken.", "It is short."}},
+			"name: It is taken, It is short.",
+		},
+		{
+			"file: is too large; name: is ta…", fieldTexts{"file": {"is too large"}, "name": {"is taken"}},
+			"file: is too large; name: is taken",
+		},
 		{"The data is invalid.", fieldTexts{"name": nil, "file": {""}}, "The data is invalid; file: ; name: "},
 	} {
 		assert.Equal(t, test.want, Text(test.message, test.fields))
 	}
-	message, fields := Read([]byte(`{"message":{"name":["`+strings.Repeat("x", 600)+`","`+strings.Repeat("y", 600)+`"]}}`), redact.Keys{key})
+	long := `{"message":{"name":["` + strings.Repeat("x", 600) + `","` + strings.Repeat("y", 600) + `"]}}`
+	message, fields := Read([]byte(long), redact.Keys{key})
 	assert.Equal(t, Text("", fields), Text(message, fields), "a message that was cut repeats the fields too")
 }
 
@@ -236,7 +263,7 @@ func FuzzRead(f *testing.F) {
 	for _, body := range bodies(f) {
 		f.Add(body)
 	}
-	f.Add([]byte(`{"message":"the key sk/live-0123456789 is not known","errors":{"sk/live-0123456789":["sk%2Flive-0123456789"]}}`))
+	f.Add([]byte(`{"message":"no sk/live-0123456789","errors":{"sk/live-0123456789":["sk%2Flive-0123456789"]}}`))
 	f.Add([]byte(`<!-- sk/live-0123456789 --><script>x</script ><style>y</style><p>sk&#47;live-0123456789`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		message, fields := Read(body, redact.Keys{key})
