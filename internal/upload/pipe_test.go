@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -22,7 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -261,49 +258,6 @@ func TestReadersThatMisbehaveAreErrors(t *testing.T) {
 		} else {
 			assert.ErrorContains(t, err, c.err, name)
 		}
-	}
-}
-
-// A Read of a file behind a dead network never returns. The attempt ends with its context all the same, whoever reads
-// the body: net/http on a goroutine of its own, which it waits for, or a middleware on that of the call.
-func TestFilesThatHang(t *testing.T) {
-	buffering := fakes.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		data, err := io.ReadAll(req.Body)
-		if err != nil {
-			return nil, err
-		}
-		req.Body = io.NopCloser(bytes.NewReader(data))
-		return client.Transport.RoundTrip(req)
-	})
-	for name, rt := range map[string]http.RoundTripper{
-		"net/http": client.Transport, "buffering": buffering, "another transport": http.DefaultTransport,
-	} {
-		hangs, w, err := os.Pipe() // open, and without bytes until it is closed
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			w.Close()
-			hangs.Close()
-		})
-		began := make(chan struct{})
-		ctx, cancel := context.WithCancel(t.Context())
-		req, s, _, err := begin(t, ctx, Multipart(nil, "file", wav(opening(hangs, 10)), 10), wire.Limits{}, nil)
-		require.NoError(t, err)
-		req.URL.Host = strings.TrimPrefix(newService(t).url, "http://")
-		s.parts = io.MultiReader(readerFunc(func([]byte) (int, error) {
-			close(began)
-			return 0, io.EOF
-		}), s.parts)
-		go func() {
-			<-began
-			cancel()
-		}()
-		_, err = (&http.Client{Transport: rt}).Do(req)
-		require.ErrorIs(t, err, context.Canceled, name)
-		s.Close()
-		s.Close()
-		assert.False(t, s.Complete(), name)
-		_, err = hangs.Stat()
-		assert.NoError(t, err, "%s: closed while it is read", name)
 	}
 }
 

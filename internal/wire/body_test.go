@@ -1,80 +1,19 @@
 package wire
 
 import (
-	"bufio"
 	"errors"
 	"io"
-	"maps"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 const lighthouse = `{"data":{"id":7,"name":"Lighthouse"}}`
-
-// bodiesOf are patterns of the bodies in testdata/responses. The empty pattern is a body that is cut off.
-var bodiesOf = map[string]string{
-	"wrong-type.http":           "Lighthouse",
-	"no-type.http":              "Lighthouse",
-	"gzip.http":                 "Lighthouse",
-	"gzip-two-members.http":     "Lighthouse",
-	"deflate-in-name-only.http": "Lighthouse",
-	"identity.http":             "Lighthouse",
-	"chunked.http":              "Lighthouse",
-	"until-close.http":          "Lighthouse",
-	"deflate.http":              `^x`,
-	"deleted.http":              `^\s*\{"id":7`,
-	"page.http":                 `^\s*<`,
-	"empty.http":                `^\s*$`,
-	"no-content.http":           `^\s*$`,
-	"no-content-gzip.http":      `^\s*$`,
-	"empty-gzip.http":           `^\s*$`,
-	"cut-off.http":              "",
-	"cut-off-gzip.http":         "",
-	"cut-off-chunked.http":      "",
-	"broken-gzip.http":          "",
-}
-
-// The framing, encoding or type of a response must not decide whether a paid record is read, whether the caller's
-// transport decompresses or not.
-func TestReadBody(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/responses/*")
-	require.NoError(t, err)
-	var names []string
-	for _, file := range files {
-		name := filepath.Base(file)
-		names = append(names, name)
-		raw, err := os.ReadFile(file)
-		require.NoError(t, err)
-		s := serve(t, false, func(nc net.Conn) {
-			if _, err := request(bufio.NewReader(nc)); err == nil {
-				_, _ = nc.Write(raw)
-			}
-		})
-		for _, plain := range []bool{false, true} {
-			base := s.base()
-			base.DisableCompression = plain
-			got := post(t, opened(t, base), s.url, nil)
-			if bodiesOf[name] == "" {
-				assert.ErrorIs(t, got.err, ErrCutOff, "%s: %q", name, got.body)
-				continue
-			}
-			assert.NoError(t, got.err, name)
-			assert.Regexp(t, bodiesOf[name], got.body, name)
-		}
-	}
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(bodiesOf)), names)
-}
 
 // plain returns a response with this body.
 func plain(body string) *http.Response {

@@ -64,7 +64,11 @@ func TestEarlyResponsesReachTheCaller(t *testing.T) {
 				t.Cleanup(func() { close(over) })
 				transport := s.transport(t)
 				for i := range c.loops {
-					got := post(t, transport, s.url, zeros(64<<20))
+					body := zeros(64 << 20)
+					if i%2 > 0 {
+						body = sizedBody{body, 64 << 20}
+					}
+					got := post(t, transport, s.url, body)
 					if name != "without a length" { // where a reset is the end of the body
 						require.NoError(t, got.err, "time %d", i)
 					}

@@ -304,7 +304,7 @@ func TestDownload(t *testing.T) {
 		base := trusting.Clone()
 		tt.set(base.TLSClientConfig)
 		p := fakes.StartTunnel(t, srv)
-		base.Proxy = by(p, nil)
+		base.Proxy = by(p)
 		assert.Equal(t, tt.api, get(t, opened(t, base), picture).body, name)
 		got := get(t, closing(t, NewDownload(base)), picture)
 		require.NoError(t, got.err, name)
@@ -414,75 +414,6 @@ func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
 		assert.Equal(t, time.Second+time.Minute, time.Since(start))
 		assert.True(t, got.seen)
 	})
-}
-
-// refusing responds in mid-upload. It closes the connection right away if the client says so, as most servers do,
-// else it reads on. Then closed tells whether it has closed the connection.
-func refusing(t *testing.T, status int, closed chan<- bool) *server {
-	return serve(t, false, func(nc net.Conn) {
-		req, err := http.ReadRequest(bufio.NewReader(nc))
-		if err != nil {
-			return
-		}
-		_, _ = io.CopyN(io.Discard, req.Body, 256<<10)
-		_, _ = io.WriteString(nc, response(status, ""))
-		if req.Close {
-			reset(nc)
-			closed <- true
-			return
-		}
-		closed <- false
-		_, _ = io.Copy(io.Discard, req.Body)
-	})
-}
-
-// forwarder passes connections on to the server, as some that end TLS do: it closes both directions at once, and drops
-// the bytes that it has not passed on when it learns that the server has closed its connection.
-func forwarder(t *testing.T, secure bool, to *server, closed <-chan bool) *server {
-	return serve(t, secure, func(client net.Conn) {
-		server, err := net.Dial("tcp", to.listener.Addr().String())
-		if err != nil {
-			return
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, _ = io.Copy(server, client)
-			server.Close()
-		}()
-		buf := make([]byte, 32<<10)
-		n, err := server.Read(buf)
-		for err == nil && !<-closed {
-			_, _ = client.Write(buf[:n])
-			n, err = server.Read(buf)
-		}
-		reset(client)
-		server.Close()
-		<-done
-	})
-}
-
-// A wrong key or a file that is too large must be reported as such, and not as a broken connection that is worth a
-// retry.
-func TestEarlyResponsesBehindAForwarder(t *testing.T) {
-	const size = 64 << 20
-	for _, secure := range []bool{false, true} {
-		for _, length := range []int64{size, -1} { // known, or chunked
-			for status, single := range map[int]bool{401: false, 413: true} {
-				closed := make(chan bool)
-				f := forwarder(t, secure, refusing(t, status, closed), closed)
-				base := f.base()
-				base.DisableKeepAlives = single
-				transport := opened(t, base)
-				for range 3 {
-					got := send(t.Context(), transport, limits, http.MethodPost, f.url, sizedBody{zeros(size), length})
-					require.NoError(t, got.err, "tls=%v, length %d, %d", secure, length, status)
-					assert.Equal(t, status, got.status)
-					assert.Equal(t, "hello", got.body)
-				}
-			}
-		}
-	}
 }
 
 // Whatever the caller's transport says of connections, that of a POST is closed when the response was read, and the
