@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// picture is a record like those of the package's users, with tags so that encoding/json reads it too.
+// picture is a record like those of the package's users.
 type picture struct {
 	ID          json.Number `json:"id"`
 	Name        string      `json:"name"`
@@ -26,17 +26,6 @@ type picture struct {
 	URL         string      `json:"url"`
 	CreatedAt   time.Time   `json:"created_at"`
 	UpdatedAt   time.Time   `json:"updated_at"`
-}
-
-// oddPicture has the fields that encoding/json can fill from values of other types: text to be read by the caller.
-type oddPicture struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Style     string          `json:"style"`
-	Favorite  json.RawMessage `json:"favorite"`
-	URL       string          `json:"url"`
-	CreatedAt json.RawMessage `json:"created_at"`
-	UpdatedAt json.RawMessage `json:"updated_at"`
 }
 
 func ordinary(i int) string {
@@ -95,75 +84,43 @@ func readRecord(body []byte) error {
 	return err
 }
 
-func unmarshal[T any](body []byte) error { return json.Unmarshal(body, new(T)) }
-
 type benchCase struct {
-	name       string
-	body       []byte
-	read, json func(body []byte) error
-	allocs     float64 // the most allocations, as a share of encoding/json's
+	name   string
+	body   []byte
+	read   func(body []byte) error
+	allocs float64 // the most allocations
 }
 
 func benchCases() []benchCase {
-	type page struct {
-		Data  []picture `json:"data"`
-		Links struct {
-			Next *string `json:"next"`
-		} `json:"links"`
-		Meta struct {
-			Current int `json:"current_page"`
-			Last    int `json:"last_page"`
-			PerPage int `json:"per_page"`
-			Total   int `json:"total"`
-		} `json:"meta"`
-	}
-	type record struct {
-		Data picture `json:"data"`
-	}
-	type oddPage struct {
-		Images struct {
-			Data []oddPicture `json:"data"`
-		} `json:"images"`
-	}
-	type oddRecord struct {
-		Image oddPicture `json:"image"`
-	}
 	const around = `,"links":{"first":"https:\/\/app.example.com\/api\/v1\/images?page=1",` +
 		`"last":"https:\/\/app.example.com\/api\/v1\/images?page=9","prev":null,` +
 		`"next":"https:\/\/app.example.com\/api\/v1\/images?page=2"},` +
 		`"meta":{"current_page":1,"from":1,"last_page":9,"path":"https:\/\/app.example.com\/api\/v1\/images",` +
 		`"per_page":100,"to":100,"total":900}}`
 	return []benchCase{
-		{"list", []byte(`{"data":` + hundred(ordinary) + around), readList, unmarshal[page], 0.5},
-		{"record", []byte(`{"data":` + ordinary(0) + `,"status":200}`), readRecord, unmarshal[record], 1},
-		{"odd list", []byte(`{"images":{"data":` + hundred(odd) + `}}`), readList, unmarshal[oddPage], 1},
-		{"odd record", []byte(`{"image":` + odd(0) + `}`), readRecord, unmarshal[oddRecord], 1},
+		{"list", []byte(`{"data":` + hundred(ordinary) + around), readList, 120},
+		{"record", []byte(`{"data":` + ordinary(0) + `,"status":200}`), readRecord, 5},
+		{"odd list", []byte(`{"images":{"data":` + hundred(odd) + `}}`), readList, 430},
+		{"odd record", []byte(`{"image":` + odd(0) + `}`), readRecord, 8},
 	}
 }
 
-// BenchmarkRead compares the package with encoding/json, which reads the same bytes into a struct of the same fields.
 func BenchmarkRead(b *testing.B) {
 	for _, c := range benchCases() {
-		for name, read := range map[string]func([]byte) error{"lenient": c.read, "encoding-json": c.json} {
-			b.Run(c.name+"/"+name, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					require.NoError(b, read(c.body))
-				}
-			})
-		}
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				require.NoError(b, c.read(c.body))
+			}
+		})
 	}
 }
 
-func allocations(read func([]byte) error, body []byte) float64 {
-	return testing.AllocsPerRun(20, func() { _ = read(body) })
-}
-
-// A program that lists records all day pays for each allocation.
-func TestAllocationsBesideEncodingJSON(t *testing.T) {
+// A program that lists records all day pays for each allocation. encoding/json makes 819, 15, 1007 and 16.
+func TestAllocationsAreFewerThanThoseOfEncodingJSON(t *testing.T) {
 	for _, c := range benchCases() {
 		require.NoError(t, c.read(c.body), c.name)
-		require.NoError(t, c.json(c.body), c.name)
-		assert.LessOrEqual(t, allocations(c.read, c.body)/allocations(c.json, c.body), c.allocs, c.name)
+		count := testing.AllocsPerRun(20, func() { _ = c.read(c.body) })
+		assert.LessOrEqual(t, count, c.allocs, c.name)
 	}
 }
