@@ -17,6 +17,7 @@ import (
 func TestAssertNoKeyFindsKeys(t *testing.T) {
 	t.Parallel()
 	type inner struct{ secret any }
+	withQuery := &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}
 	for name, v := range map[string]any{
 		"string":           fakes.Key,
 		"bytes":            []byte("x" + fakes.Key),
@@ -24,7 +25,7 @@ func TestAssertNoKeyFindsKeys(t *testing.T) {
 		"in an interface":  &inner{inner{map[string][]string{"x": {fakes.Key}}}},
 		"map key":          map[string]int{fakes.Key: 1},
 		"wrapped error":    fmt.Errorf("a: %w", errors.New(fakes.Key)),
-		"error in a field": &aicontent.CallError{Err: &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}},
+		"error in a field": &aicontent.CallError{Err: withQuery},
 		"array":            [1]*inner{{[]any{fakes.Key}}},
 		"upper case":       strings.ToUpper(fakes.Key),
 	} {

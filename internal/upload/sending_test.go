@@ -24,41 +24,72 @@ import (
 )
 
 // A recording that is cut off must never be transcribed, and billed, as if it were whole: no byte of the closing
-// delimiter may be sent.
-func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
+// delimiter may be sent, and no last chunk of a body whose length is not known. An empty file that is sent on purpose
+// must still be empty.
+func TestFilesThatFailOrChangeWhileTheyAreSent(t *testing.T) {
 	const size = 200_000
 	data := recording(size)
+	const fewer = "has fewer than the 200000 bytes that were announced"
+	const more = "has more than the 200000 bytes that were announced"
 	end, bad := iotest.ErrReader(io.EOF), iotest.ErrReader(errors.New("bad sector"))
+	// changed returns a file that held before when it was looked at, and is read later.
+	changed := func(before, content []byte, then io.Reader) func() File {
+		return func() File {
+			fsys := changing(before, func() io.Reader { return io.MultiReader(bytes.NewReader(content), then) })
+			return wav(FS(fsys, "a.wav"))
+		}
+	}
+	reader := func(declared int64, r func(*bytes.Reader) io.Reader) func() File {
+		return func() File { return File{Name: "a.wav", Size: declared, Source: Reader(r(bytes.NewReader(data)))} }
+	}
+	plain := func(r *bytes.Reader) io.Reader { return onlyReader{r} }
 	for name, c := range map[string]struct {
-		content []byte
-		then    io.Reader
-		says    string
-		offset  int64
+		file   func() File
+		says   string
+		offset int64
 	}{
-		"shrunk":            {data[:150_000], end, "fewer than the 200000 bytes that were announced", 150_000},
-		"shrunk by a byte":  {data[:size-1], end, "fewer than the 200000 bytes that were announced", size - 1},
-		"shrunk to nothing": {nil, end, "fewer than the 200000 bytes that were announced", 0},
-		"grown": {
-			append(bytes.Clone(data), 0), end, "more than the 200000 bytes that were announced", size,
-		},
-		"read error":              {data[:1000], bad, "bad sector", 1000},
-		"read error at the start": {nil, bad, "bad sector", 0},
-		"read error at the end":   {data, bad, "bad sector", size},
-		"nothing for ever":        {data[:1000], idleReader{}, io.ErrNoProgress.Error(), 1000},
-		"a wrong count":           {data[:1000], miscounting{}, "impossible count", 1000},
+		"shrunk":                  {changed(data, data[:150_000], end), fewer, 150_000},
+		"shrunk by a byte":        {changed(data, data[:size-1], end), fewer, size - 1},
+		"shrunk to nothing":       {changed(data, nil, end), fewer, 0},
+		"grown":                   {changed(data, append(bytes.Clone(data), 0), end), more, size},
+		"grown from nothing":      {changed(nil, data[:10], end), "more than the 0 bytes", 0},
+		"read error":              {changed(data, data[:1000], bad), "bad sector", 1000},
+		"read error at the start": {changed(data, nil, bad), "bad sector", 0},
+		"read error at the end":   {changed(data, data, bad), "bad sector", size},
+		"nothing for ever":        {changed(data, data[:1000], idleReader{}), io.ErrNoProgress.Error(), 1000},
+		"a wrong count":           {changed(data, data[:1000], miscounting{}), "impossible count", 1000},
+		"less than declared":      {reader(size+1, plain), "fewer than the 200001 bytes", size},
+		"more than declared":      {reader(size-1, plain), "more than the 199999 bytes", size - 1},
+		"less than Len says": {reader(0, func(r *bytes.Reader) io.Reader {
+			return sized{r, size + 1}
+		}), "fewer than the 200001 bytes", size},
+		"more than Len says": {reader(0, func(r *bytes.Reader) io.Reader {
+			return sized{r, size - 1}
+		}), "more than the 199999 bytes", size - 1},
+		"a seeker that shrank": {reader(0, func(r *bytes.Reader) io.Reader {
+			return onlySeeker{&shrinking{r}}
+		}), "fewer than the 200001 bytes", size},
+		"chunked, then read error": {reader(0, func(r *bytes.Reader) io.Reader {
+			return io.MultiReader(r, bad)
+		}), "bad sector", size},
+		"chunked, then nothing for ever": {reader(0, func(r *bytes.Reader) io.Reader {
+			return io.MultiReader(r, idleReader{})
+		}), io.ErrNoProgress.Error(), size},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
-			fsys := changing(data, func() io.Reader { return io.MultiReader(bytes.NewReader(c.content), c.then) })
-			body := bodyOf(t, wav(FS(fsys, "a.wav")))
-			_, sending, err := post(t.Context(), s.url, body)
+			_, sending, err := post(t.Context(), s.url, bodyOf(t, c.file()))
 			var failed *ReadError
 			require.ErrorAs(t, err, &failed)
 			require.ErrorIs(t, err, ErrSource)
 			assert.ErrorContains(t, err, c.says)
 			assert.ErrorContains(t, err, fmt.Sprintf(`file "a.wav": at byte %d`, c.offset))
 			assert.False(t, sending.Complete())
+			for _, u := range s.all() {
+				assert.Error(t, u.err, "the request looked whole")
+			}
 
+			body := bodyOf(t, c.file())
 			req, again := attach(t, body)
 			sent, err := io.ReadAll(req.Body)
 			require.ErrorAs(t, err, &failed)
@@ -69,44 +100,6 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 			require.ErrorAs(t, err, &failed, "read on after the failure")
 			assert.False(t, again.Complete())
 		})
-	}
-}
-
-// An empty file that is sent on purpose must still be empty.
-func TestEmptyFilesThatGrow(t *testing.T) {
-	fsys := changing(nil, func() io.Reader { return bytes.NewReader(recording(10)) })
-	req, s := attach(t, bodyOf(t, wav(FS(fsys, "a.wav"))))
-	_, err := io.ReadAll(req.Body)
-	require.ErrorContains(t, err, "at byte 0: it has more than the 0 bytes that were announced")
-	assert.False(t, s.Complete())
-}
-
-// The same for a body whose length is not known, or was wrong: its last chunk must not be written.
-func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
-	const fewer = "at byte 100000: it has fewer than the 100001 bytes that were announced"
-	const more = "at byte 99999: it has more than the 99999 bytes that were announced"
-	boom := iotest.ErrReader(errors.New("the caller hung up"))
-	data := func() *bytes.Reader { return bytes.NewReader(recording(100_000)) }
-	for name, c := range map[string]struct {
-		r    io.Reader
-		size int64
-		says string
-	}{
-		"chunked":              {io.MultiReader(data(), boom), 0, "at byte 100000: the caller hung up"},
-		"less than Len says":   {sized{data(), 100_001}, 0, fewer},
-		"more than Len says":   {sized{data(), 99_999}, 0, more},
-		"less than declared":   {onlyReader{data()}, 100_001, fewer},
-		"more than declared":   {onlyReader{data()}, 99_999, more},
-		"nothing for ever":     {io.MultiReader(data(), idleReader{}), 0, "at byte 100000"},
-		"a seeker that shrank": {onlySeeker{&shrinking{data()}}, 0, "at byte 100000"},
-	} {
-		s := newService(t)
-		_, sending, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Size: c.size, Source: Reader(c.r)}))
-		require.ErrorContains(t, err, c.says, name)
-		assert.False(t, sending.Complete(), name)
-		for _, u := range s.all() {
-			assert.Error(t, u.err, "%s: the request looked whole", name)
-		}
 	}
 }
 

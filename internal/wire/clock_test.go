@@ -111,7 +111,9 @@ func TestClocks(t *testing.T) {
 			time.Sleep(time.Hour)
 			a.clock.Taken(true)
 		}, response, 2 * limit},
-		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *attempt) { a.clock.Taken(true) }, nil, 0},
+		"no timeout": {Limits{Upload: true, Stall: limit}, func(a *attempt) {
+			a.clock.Taken(true)
+		}, nil, 0},
 		"waiting for a connection":          {limits, func(a *attempt) { a.getConn("") }, nil, 0},
 		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *attempt) { a.getConn("") }, nil, 0},
 		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *attempt) {

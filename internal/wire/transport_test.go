@@ -220,7 +220,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	mine.CloseIdleConnections()
 }
 
-// asking starts a TLS server that asks clients for a certificate. It returns its address and a transport that trusts it.
+// asking starts a TLS server that asks clients for a certificate. It returns its address and a trusting transport.
 func asking(t *testing.T, auth tls.ClientAuthType, handler http.HandlerFunc) (address string, base *http.Transport) {
 	srv := httptest.NewUnstartedServer(handler)
 	srv.TLS = &tls.Config{ClientAuth: auth}
