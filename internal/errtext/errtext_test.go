@@ -78,7 +78,7 @@ func bodies(t testing.TB) map[string][]byte {
 	return all
 }
 
-// An error that does not say what went wrong, or buries it in a page, cannot be acted on.
+// An error that does not name its cause, or buries it in a page, cannot be acted on.
 func TestErrorsOfEveryShape(t *testing.T) {
 	found := 0
 	for name, body := range bodies(t) {

@@ -26,7 +26,7 @@ func fixtures[T any](t testing.TB, folder string, table map[string]T) map[string
 	return files
 }
 
-// everyFixture returns all JSON of testdata, and what is none.
+// everyFixture returns all files of testdata, with and without JSON.
 func everyFixture(t testing.TB) [][]byte {
 	t.Helper()
 	var bodies [][]byte

@@ -177,7 +177,7 @@ func TestTooManyItems(t *testing.T) {
 	}
 }
 
-// The members around a list tell what follows: those beside the list go before those further out.
+// The members around a list tell of the next page: those beside the list go before those further out.
 func TestMembersAroundAList(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"data":[],"next":1}`:                                       "1",

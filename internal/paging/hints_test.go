@@ -81,7 +81,7 @@ func TestNoHintOfMorePagesIsIgnored(t *testing.T) {
 }
 
 // A header is a hint like any other.
-func TestHeadersTellWhatFollows(t *testing.T) {
+func TestHeadersAreHints(t *testing.T) {
 	const one = `[{"id":1}]`
 	link := func(values ...string) http.Header { return http.Header{"Link": values} }
 	total := func(n string) http.Header { return http.Header{"X-Total-Count": {n}} }

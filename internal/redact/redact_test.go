@@ -156,7 +156,7 @@ func TestHeaderIsMasked(t *testing.T) {
 	assert.Equal(t, "key="+key, header["X-Debug"][0], "the response itself stays as it was")
 }
 
-// A log line that a service can break, blank or turn around hides what happened.
+// A log line that a service can break, blank or turn around hides the truth.
 func TestLineIsOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\r\n\tb":                   "a b",

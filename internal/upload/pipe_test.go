@@ -136,8 +136,8 @@ func TestReadersAreNotReadAhead(t *testing.T) {
 	})
 }
 
-// The end of an attempt waits for a Read that is about to return: what the user does with the reader afterwards must
-// not meet it. None begins later.
+// The end of an attempt waits for a Read that is about to return, because the user may use the reader afterwards. No
+// Read begins later.
 func TestPipesWaitForReadsThatReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, ended := 0, false
@@ -166,8 +166,8 @@ func TestPipesWaitForReadsThatReturn(t *testing.T) {
 	})
 }
 
-// A Read that waits for ever is left behind, and what it brings later must not change the caller's memory. The file is
-// closed when it returns, not before.
+// A Read that waits for ever is left behind, and its late bytes must not change the caller's memory. The file is closed
+// when it returns, not before.
 func TestPipesLeaveReadsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -193,8 +193,8 @@ func TestPipesLeaveReadsThatWait(t *testing.T) {
 	})
 }
 
-// A piece that is read ahead and never comes keeps nothing of the pieces before it. What it brings when the call has
-// ended must not change memory of the caller, or of a transport that still writes the last piece.
+// A piece that is read ahead and never comes keeps nothing of the pieces before it. If it comes after the call's end, it
+// must not change memory of the caller, or of a transport that still writes the last piece.
 func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -103,7 +103,7 @@ func TestFilesThatGoAway(t *testing.T) {
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
 }
 
-// Programs compare what they are about to send in their tests: that must not panic, whatever the file system is.
+// Programs compare files in their tests: that must not panic, whatever the file system is.
 func TestSourcesCanBeCompared(t *testing.T) {
 	fsys := fstest.MapFS{}
 	assert.True(t, Path("a.wav") == Path("a.wav"))

@@ -489,7 +489,7 @@ func (s *silencing) Close() error {
 	return s.Conn.Close()
 }
 
-// A transport may tell of what happens after the attempt: no clock may then run for minutes, and keep it in memory.
+// A transport may report events after the attempt: no clock may then run for minutes, and keep the attempt in memory.
 func TestNoClockRunsAfterStop(t *testing.T) {
 	_, clock := NewClock(t.Context(), limits)
 	clock.Stop()
