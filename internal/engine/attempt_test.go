@@ -96,16 +96,6 @@ func TestAttemptsShareNeitherURLNorHeader(t *testing.T) {
 	assert.Equal(t, http.Header{"X-Tenant": {"mine"}}, req.Header)
 }
 
-func TestEachAttemptSendsTheSameBytes(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ""), ok}}
-	_, f := senderOver(s).Do(t.Context(), fileOf(upload.Bytes([]byte("RIFF")), 4), atOnce, readBraces)
-	require.Nil(t, f)
-	require.Len(t, s.Bodies, 2)
-	assert.Contains(t, s.Bodies[0], "RIFF")
-	assert.Equal(t, s.Bodies[0], s.Bodies[1])
-}
-
 // A reader that is used up must not turn a 429 into an upload of nothing.
 func TestABodyThatCannotBeSentAgainMeansOneAttempt(t *testing.T) {
 	t.Parallel()
@@ -118,7 +108,7 @@ func TestABodyThatCannotBeSentAgainMeansOneAttempt(t *testing.T) {
 	assert.Len(t, s.Sent, 1)
 }
 
-func TestProgressTellsOfEachAttempt(t *testing.T) {
+func TestEachAttemptSendsTheSameBytesAndTellsOfItsProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the last report of an attempt is waited for, but not forever
 		var told []string
@@ -127,6 +117,9 @@ func TestProgressTellsOfEachAttempt(t *testing.T) {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ""), ok}}
 		_, f := senderOver(s).Do(t.Context(), fileOf(upload.Bytes([]byte("RIFF")), 4), set, readBraces)
 		require.Nil(t, f)
+		require.Len(t, s.Bodies, 2)
+		assert.Contains(t, s.Bodies[0], "RIFF")
+		assert.Equal(t, s.Bodies[0], s.Bodies[1])
 		assert.Contains(t, told, "4 in 1")
 		assert.Contains(t, told, "4 in 2")
 	})

@@ -193,8 +193,8 @@ func TestPipesLeaveReadsThatWait(t *testing.T) {
 	})
 }
 
-// A piece that is read ahead and never comes keeps nothing of the pieces before it. If it comes after the call's end, it
-// must not change memory of the caller, or of a transport that still writes the last piece.
+// A piece that is read ahead and never comes keeps nothing of the pieces before it. If it comes after the end of the
+// call, it must not change memory of the caller, or of a transport that still writes the last piece.
 func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
