@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,114 +36,64 @@ func TestClocks(t *testing.T) {
 	response := &TimeoutError{Phase: Waiting, Limit: 2 * limit}
 	network := &TimeoutError{Phase: Sending, Limit: limit}
 	reader := &TimeoutError{Phase: Reading, Limit: limit}
-	almost := func() { time.Sleep(limit - 1) }
+	type step = func(a *attempt)
+	after := func(d time.Duration) step { return func(*attempt) { time.Sleep(d) } }
+	almost, half, hour := after(limit-1), after(limit/2), after(time.Hour)
+	reading := func(a *attempt) { a.clock.Reading() }
+	taken := func(a *attempt) { a.clock.Taken(false) }
+	takenAll := func(a *attempt) { a.clock.Taken(true) }
+	paused := func(a *attempt) { a.clock.Pause() }
+	stopped := func(a *attempt) { a.clock.Stop() }
+	responded := func(status int) step { return func(a *attempt) { a.clock.Responded(status) } }
+	connecting := func(a *attempt) { a.getConn("") }
+	connected := func(a *attempt) { a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)}) }
+	written := func(a *attempt) { a.wroteRequest(httptrace.WroteRequestInfo{}) }
+	failed := func(a *attempt) { a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }
+	slowly := slices.Repeat([]step{almost, reading, almost, taken}, 10)
+	noBody, noStall := Limits{Stall: limit, Wait: 2 * limit}, Limits{Upload: true, Wait: 2 * limit}
 	for name, tt := range map[string]struct {
 		limits Limits
-		do     func(a *attempt)
+		steps  []step
 		err    *TimeoutError
-		after  time.Duration // since do returned
+		after  time.Duration // since the last step
 	}{
-		"nothing is taken": {limits, func(*attempt) {}, network, limit},
-		"the reader stands still": {limits, func(a *attempt) {
-			a.clock.Taken(false)
-			almost()
-			a.clock.Reading()
-		}, reader, limit},
-		"the reader began before": {limits, func(a *attempt) {
-			a.clock.Reading()
-			almost()
-			a.clock.Reading()
-		}, reader, 1},
-		"the network stands still": {limits, func(a *attempt) {
-			for range 10 {
-				almost()
-				a.clock.Reading()
-				almost()
-				a.clock.Taken(false)
-			}
-		}, network, limit},
-		"the response takes its time": {limits, func(a *attempt) {
-			a.clock.Taken(false)
-			almost()
-			a.clock.Taken(true)
-		}, response, 2 * limit},
-		"the body of an early response": {limits, func(a *attempt) {
-			a.clock.Taken(false)
-			almost()
-			a.clock.Responded(422)
-		}, response, 2 * limit},
-		"an upload after a 2xx": {limits, func(a *attempt) {
-			a.clock.Responded(201)
-			almost()
-			a.clock.Taken(false)
-			almost()
-			a.clock.Taken(false)
-		}, network, limit},
-		"the end of it": {limits, func(a *attempt) {
-			a.clock.Responded(201)
-			almost()
-			a.clock.Taken(false)
-			almost()
-			a.clock.Taken(true)
-		}, response, 2 * limit},
-		"the body of a response": {limits, func(a *attempt) {
-			a.clock.Taken(true)
-			almost()
-			a.clock.Responded(201)
-		}, response, limit + 1},
-		"bytes are taken after a response": {limits, func(a *attempt) {
-			a.clock.Responded(500)
-			almost()
-			a.clock.Reading()
-			a.clock.Taken(false)
-			a.clock.Taken(true)
-		}, response, limit + 1},
-		"the request is written": {limits, func(a *attempt) {
-			almost()
-			a.wroteRequest(httptrace.WroteRequestInfo{})
-		}, response, 2 * limit},
-		"the request failed": {limits, func(a *attempt) {
-			almost()
-			a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF})
-		}, network, 1},
-		"no body":           {Limits{Stall: limit, Wait: 2 * limit}, func(*attempt) {}, response, 2 * limit},
-		"no body, no limit": {Limits{Stall: limit}, func(*attempt) {}, nil, 0},
-		"no stall timeout": {Limits{Upload: true, Wait: 2 * limit}, func(a *attempt) {
-			time.Sleep(time.Hour)
-			a.clock.Taken(true)
-		}, response, 2 * limit},
-		"no timeout": {Limits{Upload: true, Stall: limit}, func(a *attempt) {
-			a.clock.Taken(true)
-		}, nil, 0},
-		"waiting for a connection":          {limits, func(a *attempt) { a.getConn("") }, nil, 0},
-		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *attempt) { a.getConn("") }, nil, 0},
-		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *attempt) {
-			for range 2 {
-				a.getConn("")
-				time.Sleep(time.Hour)
-				a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
-				time.Sleep(limit / 2)
-			}
-		}, response, limit},
-		"paused": {limits, func(a *attempt) {
-			a.clock.Taken(true)
-			a.clock.Pause()
-		}, nil, 0},
-		"stopped": {limits, func(a *attempt) {
-			a.clock.Stop()
-			a.clock.Reading()
-			a.clock.Taken(false)
-			a.getConn("")
-			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
-			a.wroteRequest(httptrace.WroteRequestInfo{})
-			a.clock.Responded(200)
-		}, nil, 0},
+		"nothing is taken":         {limits, nil, network, limit},
+		"the reader stands still":  {limits, []step{taken, almost, reading}, reader, limit},
+		"the reader began before":  {limits, []step{reading, almost, reading}, reader, 1},
+		"the network stands still": {limits, slowly, network, limit},
+		"a slow response":          {limits, []step{taken, almost, takenAll}, response, 2 * limit},
+		"an early response":        {limits, []step{taken, almost, responded(422)}, response, 2 * limit},
+		"an upload after a 2xx":    {limits, []step{responded(201), almost, taken, almost, taken}, network, limit},
+		"the end of it": {
+			limits, []step{responded(201), almost, taken, almost, takenAll}, response, 2 * limit,
+		},
+		"the body of a response": {limits, []step{takenAll, almost, responded(201)}, response, limit + 1},
+		"bytes after a response": {
+			limits, []step{responded(500), almost, reading, taken, takenAll}, response, limit + 1,
+		},
+		"the request is written":   {limits, []step{almost, written}, response, 2 * limit},
+		"the request failed":       {limits, []step{almost, failed}, network, 1},
+		"no body":                  {noBody, nil, response, 2 * limit},
+		"no body, no limit":        {Limits{Stall: limit}, nil, nil, 0},
+		"no stall timeout":         {noStall, []step{hour, takenAll}, response, 2 * limit},
+		"no timeout":               {Limits{Upload: true, Stall: limit}, []step{takenAll}, nil, 0},
+		"waiting for a connection": {limits, []step{connecting}, nil, 0},
+		"waiting for one, no body": {Limits{Wait: limit}, []step{connecting}, nil, 0},
+		"redirects share one wait": {
+			Limits{Wait: 2 * limit}, slices.Repeat([]step{connecting, hour, connected, half}, 2), response, limit,
+		},
+		"paused": {limits, []step{takenAll, paused}, nil, 0},
+		"stopped": {
+			limits, []step{stopped, reading, taken, connecting, connected, written, responded(200)}, nil, 0,
+		},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			ctx, clock, evidence := watch(t.Context(), tt.limits)
 			defer clock.Stop()
 			require.NoError(t, evidence.enter())
-			tt.do(attemptOf(ctx))
+			for _, do := range tt.steps {
+				do(attemptOf(ctx))
+			}
 			if tt.err == nil {
 				time.Sleep(100 * time.Hour)
 				require.NoError(t, clock.Expired())

@@ -132,9 +132,13 @@ func get(t *testing.T, rt http.RoundTripper, url string) sent {
 	return send(t.Context(), rt, Limits{}, http.MethodGet, url, nil)
 }
 
-// send makes one attempt, watched, and reads the response.
+// send makes one attempt, watched by the Transport if rt is one, and reads the response.
 func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url string, body io.Reader) (s sent) {
-	ctx, clock, evidence := watch(ctx, limits)
+	transport, ok := rt.(*Transport)
+	if !ok {
+		transport = new(Transport)
+	}
+	ctx, clock, evidence := transport.Watch(ctx, limits)
 	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
