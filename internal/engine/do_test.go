@@ -95,6 +95,11 @@ func hooked(hooks ...Hook) Settings {
 	return set
 }
 
+// telling is a hook that is told of results.
+func telling(done func(Result)) Hook {
+	return func(context.Context, int) (func(Result), error) { return done, nil }
+}
+
 // noting is a hook that notes its calls.
 func noting(events *[]string, name string) Hook {
 	return func(_ context.Context, number int) (func(Result), error) {
@@ -174,9 +179,8 @@ func TestTheOutcomeIsThatOfAllAttemptsTogether(t *testing.T) {
 func TestHooksAreAskedInOrderAndToldOnceInReverse(t *testing.T) {
 	t.Parallel()
 	var events []string
-	silent := func(context.Context, int) (func(Result), error) { return nil, nil }
 	s := &fakes.Script{Responses: fakes.Responses{busy, ok}}
-	set := hooked(noting(&events, "a"), silent, noting(&events, "b"))
+	set := hooked(noting(&events, "a"), telling(nil), noting(&events, "b"))
 	_, f := senderOver(s).Do(t.Context(), requestOf(Read), set, readBraces)
 	require.Nil(t, f)
 	assert.Equal(t, []string{
@@ -196,11 +200,9 @@ func TestHooksLearnWhetherAnAttemptFollows(t *testing.T) {
 		}
 		var results []told
 		start := time.Now()
-		set := hooked(func(context.Context, int) (func(Result), error) {
-			return func(r Result) {
-				results = append(results, told{r.Again, r.Pause, r.Budget, time.Since(start)})
-			}, nil
-		})
+		set := hooked(telling(func(r Result) {
+			results = append(results, told{r.Again, r.Pause, r.Budget, time.Since(start)})
+		}))
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "7"), busy, busy}}
 		failureOf(t, t.Context(), senderOver(s), Read, set)
 		assert.Equal(t, []told{
@@ -250,7 +252,7 @@ func TestHooksAreToldOfAPanic(t *testing.T) {
 	t.Parallel()
 	panics := func(*http.Request) (*http.Response, error) { panic("boom") }
 	blows := func(context.Context, int) (func(Result), error) { panic("boom") }
-	blowsLater := func(context.Context, int) (func(Result), error) { return func(Result) { panic("boom") }, nil }
+	blowsLater := telling(func(Result) { panic("boom") })
 	const ended, answered = "0 Unknown the attempt ended in a panic", "503 Unknown <nil>"
 	for name, row := range map[string]struct {
 		responses fakes.Responses
@@ -436,9 +438,8 @@ func TestARefusedKeyIsFinalWithoutAnotherOne(t *testing.T) {
 			return NewCredential(fakes.Key), nil
 		}
 		var again []bool
-		f := failureOf(t, t.Context(), sender, Create, hooked(func(context.Context, int) (func(Result), error) {
-			return func(r Result) { again = append(again, r.Again) }, nil
-		}))
+		set := hooked(telling(func(r Result) { again = append(again, r.Again) }))
+		f := failureOf(t, t.Context(), sender, Create, set)
 		assert.Equal(t, row.asked, asked, name)
 		assert.Equal(t, row.why, f.Why, name)
 		assert.Equal(t, row.second, f.Stopped, name)
@@ -454,7 +455,7 @@ func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, "{}")}}
 	asked := 0
 	sender := rotating(senderOver(s), &asked)
-	sender.Limiter = fakes.Limiter(func(context.Context) error { t.Error("the limiter was asked"); return nil })
+	sender.Limiter = fakes.Limiter(func(context.Context) error { return errors.New("the limiter was asked") })
 	f := failureOf(t, t.Context(), sender, Fetch, atOnce)
 	assert.Zero(t, asked)
 	assert.Len(t, s.Sent, 1)
@@ -465,16 +466,21 @@ func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 func TestLimiterAndKeySourceComeBeforeTheHooksOfEachAttempt(t *testing.T) {
 	t.Parallel()
 	var order []string
+	note := func(name string) { order = append(order, name) }
 	sender := senderOver(&fakes.Script{Responses: fakes.Responses{busy, ok}})
-	sender.Limiter = fakes.Limiter(func(context.Context) error { order = append(order, "limiter"); return nil })
+	sender.Limiter = fakes.Limiter(func(context.Context) error {
+		note("limiter")
+		return nil
+	})
 	sender.Key = func(context.Context) (*Credential, error) {
-		order = append(order, "key")
+		note("key")
 		return NewCredential(fakes.Key), nil
 	}
-	_, f := sender.Do(t.Context(), requestOf(Read), hooked(func(context.Context, int) (func(Result), error) {
-		order = append(order, "hook")
+	hook := func(context.Context, int) (func(Result), error) {
+		note("hook")
 		return nil, nil
-	}), readBraces)
+	}
+	_, f := sender.Do(t.Context(), requestOf(Read), hooked(hook), readBraces)
 	require.Nil(t, f)
 	assert.Equal(t, []string{"limiter", "key", "hook", "limiter", "key", "hook"}, order)
 }
@@ -551,9 +557,7 @@ func TestAContextThatEndsWithoutAPauseEndsTheCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &fakes.Script{Responses: fakes.Responses{busy}}
-	f := failureOf(t, ctx, senderOver(s), Read, hooked(func(context.Context, int) (func(Result), error) {
-		return func(Result) { cancel(errUserLeft) }, nil
-	}))
+	f := failureOf(t, ctx, senderOver(s), Read, hooked(telling(func(Result) { cancel(errUserLeft) })))
 	assert.ErrorIs(t, f.Stopped, errUserLeft)
 	assert.Equal(t, 503, f.Last.Reply.Status)
 	assert.Len(t, s.Sent, 1)
