@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,22 +30,24 @@ func command(t *testing.T, args ...string) (status int, out, errOut string) {
 	return status, o.String(), e.String()
 }
 
-// newNode starts a NATS server in this process, which NATS_URL names.
-func newNode(t *testing.T) {
+// newNode starts a NATS server in this process, which NATS_URL names, and returns its URL.
+func newNode(t *testing.T, o *server.Options) string {
 	t.Helper()
-	node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()})
+	o.Host, o.Port, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	node, err := startNode(o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		node.Shutdown()
 		node.WaitForShutdown()
 	})
 	t.Setenv("NATS_URL", node.ClientURL())
+	return node.ClientURL()
 }
 
 // newQueue makes a queue on a server of its own.
 func newQueue(t *testing.T) *queue {
 	t.Helper()
-	newNode(t)
+	newNode(t, &server.Options{})
 	q, err := openQueue(t.Context(), "", 1)
 	require.NoError(t, err)
 	t.Cleanup(q.close)
@@ -57,10 +57,16 @@ func newQueue(t *testing.T) *queue {
 // newDeployment makes a queue and a service, which the environment names.
 func newDeployment(t *testing.T) (*queue, *aicontenttest.Server) {
 	t.Helper()
-	q, srv := newQueue(t), aicontenttest.NewServer(t)
+	return newQueue(t), newService(t)
+}
+
+// newService starts a service, which the environment names.
+func newService(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
+	t.Helper()
+	srv := aicontenttest.NewServer(t, opts...)
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
-	return q, srv
+	return srv
 }
 
 // startWorker runs jobs until stop is called, or the test ends, and then fails the test unless it ends well.
@@ -92,34 +98,50 @@ func filesIn(t *testing.T, dir string) []string {
 	return paths
 }
 
-// outcome waits until so many jobs have ended and the queue is empty. It returns the jobs by the base names of files.
-func outcome(t *testing.T, q *queue, jobs int) map[string]job {
+// jobs returns the jobs by their IDs.
+func jobs(t *testing.T, q *queue) map[string]job {
 	t.Helper()
-	entries, err := q.results.WatchAll(t.Context(), jetstream.IgnoreDeletes())
+	keys, err := q.jobs.bucket.ListKeys(t.Context())
 	require.NoError(t, err)
-	defer func() { _ = entries.Stop() }()
 	byID := map[string]job{}
-	for len(byID) < jobs {
-		select {
-		case entry := <-entries.Updates():
-			if entry != nil {
-				var j job
-				require.NoError(t, json.Unmarshal(entry.Value(), &j))
-				byID[entry.Key()] = j
-			}
-		case <-time.After(5 * time.Minute):
-			require.Fail(t, "the jobs do not end", "%d of %d have", len(byID), jobs)
-		}
+	for id := range keys.Keys() {
+		j, _, err := q.load(t.Context(), id)
+		require.NoError(t, err)
+		byID[id] = j
 	}
-	require.Eventually(t, func() bool {
-		info, err := q.messages.Info(t.Context())
-		return err == nil && info.State.Msgs == 0
-	}, time.Minute, 5*time.Millisecond)
+	return byID
+}
+
+// outcome waits until so many jobs have ended and the workers have nothing to do. It returns the jobs by the base names
+// of their files.
+func outcome(t *testing.T, q *queue, count int) map[string]job {
+	t.Helper()
 	byFile := map[string]job{}
-	for j := range maps.Values(byID) {
-		byFile[filepath.Base(j.File)] = j
-	}
+	ended := 0
+	require.Eventually(t, func() bool {
+		info, err := q.workers.Info(t.Context())
+		if err != nil || info.NumPending > 0 || info.NumAckPending > 0 {
+			return false
+		}
+		ended = 0
+		for _, j := range jobs(t, q) {
+			if j.State != queued {
+				ended++
+			}
+			byFile[filepath.Base(j.File)] = j
+		}
+		return ended >= count
+	}, 5*time.Minute, 20*time.Millisecond)
+	assert.Equal(t, count, ended)
 	return byFile
+}
+
+// stored returns the number of messages that keep files.
+func stored(t *testing.T, q *queue) uint64 {
+	t.Helper()
+	info, err := q.chunks.Info(t.Context())
+	require.NoError(t, err)
+	return info.State.Msgs
 }
 
 // uploads counts the create requests that the service has seen.

@@ -4,14 +4,17 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
 var (
@@ -20,7 +23,7 @@ var (
 	fleetSeed  = flag.Uint64("fleet.seed", 0, "its seed; 0 draws one")
 )
 
-// Workers and a node of the queue are killed while the service fails. No job is lost, and none is paid for twice. The
+// Workers, a producer and a node of the queue are killed while the service fails. No job is lost, and none is paid for twice. The
 // name of a recording that a killed worker was sending is open for the settle time and two minutes.
 func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	seed := *fleetSeed
@@ -29,69 +32,74 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	}
 	t.Logf("replay with -fleet.seed=%d -fleet.jobs=%d -fleet.kills=%d", seed, *fleetJobs, *fleetKills)
 	random := rand.New(rand.NewPCG(seed, seed))
-	nodes, service := startCluster(t), startService(t, 300*time.Millisecond, 0.15, seed)
-	t.Setenv("NATS_URL", nodes.url)
+	nodes, srv := startCluster(t), newService(t, aicontenttest.Latency(300*time.Millisecond))
+	srv.Chaos(seed, 0.15)
 	dir, hashes := t.TempDir(), map[string]string{}
 	for i := range *fleetJobs {
 		content := noise(uint64(i), 2000)
 		write(t, dir, fmt.Sprint(i, ".wav"), content)
 		hashes[jobID(content)] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	}
-	enqueue(t, append([]string{"-replicas", "3"}, filesIn(t, dir)...)...)
+	produce := append([]string{"produce", "-replicas", "3"}, filesIn(t, dir)...)
+	enqueue(t, "-replicas", "3", filepath.Join(dir, "0.wav"))
 	q, err := openQueue(t.Context(), "", 0)
 	require.NoError(t, err)
 	t.Cleanup(q.close)
 	workers := q.workers.CachedInfo().Config
 	workers.AckWait = 12 * time.Second
-	_, err = q.messages.UpdateConsumer(t.Context(), workers)
+	_, err = q.js.UpdateConsumer(t.Context(), "KV_"+jobsBucket, workers)
 	require.NoError(t, err)
-	startOne := func() *process {
-		return start(t, service.env, "fleet", "work", "-rate", "20", "-concurrency", "8", "-settle", "3s")
+	startWorker := func() *exec.Cmd {
+		return start(t, "fleet", "work", "-rate", "20", "-concurrency", "8", "-settle", "3s")
 	}
-	fleet := []*process{startOne(), startOne(), startOne(), startOne()}
+	producer := start(t, "fleet", produce...)
+	fleet := []*exec.Cmd{startWorker(), startWorker(), startWorker(), startWorker()}
 
 	// At these counts of records something dies, or comes back.
+	type event struct {
+		at   int
+		name string
+		do   func()
+	}
 	due := func(from, to int) int { return from**fleetJobs/100 + random.IntN((to-from)**fleetJobs/100) }
-	events := map[string]func(){}
-	victim := random.IntN(3)
-	events["node killed"] = nodes.nodes[victim].kill
-	at := map[string]int{"node killed": due(10, 50)}
-	at["node back"] = at["node killed"] + due(10, 40)
-	events["node back"] = func() { nodes.start(victim) }
-	for i := range *fleetKills {
-		name := fmt.Sprintf("worker kill %d", i+1)
-		at[name] = due(2, 80)
-		events[name] = func() {
+	victim, down := random.IntN(3), due(10, 50)
+	events := []event{
+		{due(1, 10), "producer killed", func() {
+			kill(producer)
+			start(t, "fleet", produce...)
+		}},
+		{down, "node killed", func() { kill(nodes.nodes[victim]) }},
+		{down + due(10, 40), "node back", func() { nodes.start(t, victim) }},
+	}
+	for range *fleetKills {
+		events = append(events, event{due(2, 80), "worker killed", func() {
 			i := random.IntN(len(fleet))
-			fleet[i].kill()
-			fleet[i] = startOne()
-		}
+			kill(fleet[i])
+			fleet[i] = startWorker()
+		}})
 	}
+	slices.SortStableFunc(events, func(a, b event) int { return a.at - b.at })
 	begin := time.Now()
-	for len(events) > 0 {
-		records := service.order("count").Made
-		for _, name := range slices.Sorted(maps.Keys(events)) {
-			if records >= at[name] {
-				t.Logf("%5.1f s, %d records: %s", time.Since(begin).Seconds(), records, name)
-				events[name]()
-				delete(events, name)
-			}
+	for _, e := range events {
+		for len(srv.Records()) < e.at {
+			require.NoError(t, pause(t.Context(), 20*time.Millisecond))
 		}
-		require.NoError(t, pause(t.Context(), 20*time.Millisecond))
+		t.Logf("%5.1f s, %d records: %s", time.Since(begin).Seconds(), e.at, e.name)
+		e.do()
 	}
-	results := outcome(t, q, *fleetJobs)
-	book := service.order("book")
-	assert.Empty(t, book.Violations)
-	assert.Len(t, book.Records, *fleetJobs)
-	for id, hash := range hashes {
-		j, err := q.result(t.Context(), id)
-		require.NoError(t, err)
+	outcome(t, q, *fleetJobs)
+	records := map[string][]aicontenttest.Transcription{}
+	for _, record := range srv.Transcriptions() {
+		records[record.Name] = append(records[record.Name], record)
+	}
+	assert.Len(t, records, *fleetJobs)
+	for id, j := range jobs(t, q) {
 		assert.Equal(t, done, j.State, "%s: %s", id, j.Reason)
-		if made := book.Records[id]; assert.Len(t, made, 1, "records of %s", id) {
-			assert.Contains(t, made[0].Result, hash, "the record of %s is of another file", id)
+		if made := records[id]; assert.Len(t, made, 1, "records of %s", id) {
+			assert.Equal(t, hashes[id], made[0].Upload.SHA256, "the record of %s is of another file", id)
 			assert.EqualValues(t, made[0].ID, j.Record, "the result of %s is another's", id)
 		}
 	}
-	t.Logf("%d jobs, %d results, %d records, %d workers killed, %d requests met a fault, %.0f s", *fleetJobs,
-		len(results), book.Made, *fleetKills, book.Faults, time.Since(begin).Seconds())
+	t.Logf("%d jobs, %d records, %d workers killed, %.0f s", *fleetJobs, len(srv.Records()), *fleetKills,
+		time.Since(begin).Seconds())
 }

@@ -22,12 +22,10 @@ func bucket(name string) jetstream.StreamConfig {
 	}
 }
 
-// A ledger keeps the entries of package once in a key-value bucket, which [bucket] describes. An entry's version is its
-// revision, which neither a deleted key nor a bucket that is created again repeats. With one replica, set sync_interval
-// to always: otherwise a crash of the machine loses the last changes.
+// A ledger keeps the entries of package once in a [bucket]. An entry's version is its revision. With one replica, set
+// sync_interval to always: otherwise a crash of the machine loses the last changes.
 type ledger struct{ bucket jetstream.KeyValue }
 
-// Get returns the entry and its version.
 func (l ledger) Get(ctx context.Context, key string) (entry []byte, version string, err error) {
 	value, err := l.bucket.Get(ctx, key)
 	switch {
@@ -39,7 +37,6 @@ func (l ledger) Get(ctx context.Context, key string) (entry []byte, version stri
 	return value.Value(), strconv.FormatUint(value.Revision(), 10), nil
 }
 
-// Put replaces the entry if it still has the version.
 func (l ledger) Put(ctx context.Context, key string, entry []byte, version string) (_ string, err error) {
 	var revision uint64
 	if version == "" {

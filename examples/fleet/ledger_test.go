@@ -18,14 +18,14 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 			return nil, err
 		}
 		t.Cleanup(q.close)
-		return ledger{q.ledger}, nil
+		return q.ledger, nil
 	}))
 }
 
 // An operator may delete a key, or a bucket, while a process has its version.
 func TestVersionOfALedgerNeverReturns(t *testing.T) {
 	q, ctx := newQueue(t), t.Context()
-	l := ledger{q.ledger}
+	l := q.ledger
 	const key = "0000000000000000000000000000000000000000000000000000000000000000"
 	seen := map[string]bool{"": true}
 	put := func(version string) string {
@@ -49,17 +49,17 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 		}
 	}
 	put(put(put("")))
-	require.NoError(t, q.ledger.Delete(ctx, key))
+	require.NoError(t, l.bucket.Delete(ctx, key))
 	gone()
 	put(put(""))
-	require.NoError(t, q.ledger.Purge(ctx, key))
+	require.NoError(t, l.bucket.Purge(ctx, key))
 	gone()
 	put("")
 	require.NoError(t, q.js.DeleteStream(ctx, "KV_"+ledgerBucket))
 	again, err := openQueue(ctx, "", 1)
 	require.NoError(t, err)
 	defer again.close()
-	l.bucket = again.ledger
+	l = again.ledger
 	gone()
 	put(put(""))
 }

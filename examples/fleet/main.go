@@ -35,7 +35,6 @@ AICONTENT_API_KEY name the service. For the flags of a command: fleet COMMAND -h
 // A usageError is a mistake in the arguments or the environment.
 type usageError struct{ error }
 
-// usagef returns a usageError with a formatted text.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
@@ -51,17 +50,17 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case "produce":
-			err = produceCommand(ctx, args[1:], out, errOut)
+			err = produce(ctx, args[1:], errOut)
 		case "work":
-			err = workCommand(ctx, args[1:], out, errOut)
+			err = work(ctx, args[1:], errOut)
 		case "results":
-			err = resultsCommand(ctx, args[1:], out)
+			err = results(ctx, args[1:], out)
 		case "-h", "-help", "--help":
 			_, err = fmt.Fprint(out, usage)
 		}
 	}
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
 		return exitDone
 	case ctx.Err() != nil:
 		return exitInterrupted
@@ -73,17 +72,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// parse reads the flags of a command, and the one that all have. The error is flag.ErrHelp once it has printed them.
-func parse(flags *flag.FlagSet, args []string, out io.Writer) (natsContext string, err error) {
-	flags.StringVar(&natsContext, "context", "", "`name` of a NATS context, in place of NATS_URL")
-	flags.SetOutput(io.Discard)
-	err = flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(out, "Flags of %s:\n", flags.Name())
-		flags.SetOutput(out)
-		flags.PrintDefaults()
-	} else if err != nil {
-		err = usagef("%v; see %s -h", err, flags.Name())
-	}
-	return natsContext, err
+// newFlags returns the flags of a command, with the one that all have. Parse ends the program after a wrong flag or -h.
+func newFlags(command string) (flags *flag.FlagSet, natsContext *string) {
+	flags = flag.NewFlagSet("fleet "+command, flag.ExitOnError)
+	return flags, flags.String("context", "", "`name` of a NATS context, in place of NATS_URL")
 }

@@ -1,71 +1,55 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
-// A producer puts files into the queue.
-type producer struct {
-	q        *queue
-	language aicontent.CountryCode
-	out      io.Writer
-
-	queued, known, skipped int
-}
-
-func produceCommand(ctx context.Context, args []string, out, errOut io.Writer) error {
-	flags := flag.NewFlagSet("fleet produce", flag.ContinueOnError)
-	language := flags.String("language", "", "country `code` of the language spoken, such as GB")
+// produce queues files. It skips and names those that cannot be read. It may be interrupted and run again.
+func produce(ctx context.Context, args []string, out io.Writer) error {
+	flags, natsContext := newFlags("produce")
+	code := flags.String("language", "", "country `code` of the language spoken, such as GB")
 	replicas := flags.Int("replicas", 1, "`number` of NATS servers that keep a new queue; of 3, one may fail")
-	natsContext, err := parse(flags, args, out)
-	p := &producer{language: aicontent.CountryCode(*language), out: errOut}
+	flags.Parse(args)
+	language := aicontent.CountryCode(*code)
 	switch {
-	case err != nil:
-		return err
 	case flags.NArg() == 0:
 		return usagef("produce needs the names of files")
-	case p.language != "" && !p.language.Valid():
-		return usagef("-language must be a country code such as GB, not %q", p.language)
+	case language != "" && !language.Valid():
+		return usagef("-language must be a country code such as GB, not %q", language)
 	case *replicas < 1 || *replicas > 5:
 		return usagef("-replicas must be 1 to 5, not %d", *replicas)
 	}
-	if p.q, err = openQueue(ctx, natsContext, *replicas); err != nil {
+	q, err := openQueue(ctx, *natsContext, *replicas)
+	if err != nil {
 		return err
 	}
-	defer p.q.close()
-	return p.produce(ctx, flags.Args())
-}
-
-// produce queues the files at paths. It skips and names those that cannot be read. It may be interrupted and run again.
-func (p *producer) produce(ctx context.Context, paths []string) error {
-	for _, path := range paths {
-		err := p.add(ctx, path)
+	defer q.close()
+	skipped := 0
+	for _, path := range flags.Args() {
+		err := q.addFile(ctx, path, language, out)
 		if unfit, ok := errors.AsType[*fs.PathError](err); ok {
-			fmt.Fprintf(p.out, "skipped: %q: %v\n", path, unfit.Err)
-			p.skipped++
+			fmt.Fprintf(out, "skipped: %q: %v\n", path, unfit.Err)
+			skipped++
 		} else if err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(p.out, "Files queued: %d, already known: %d\n", p.queued, p.known)
-	if p.skipped > 0 {
-		return fmt.Errorf("files skipped: %d", p.skipped)
+	if skipped > 0 {
+		return fmt.Errorf("files skipped: %d", skipped)
 	}
 	return nil
 }
@@ -75,11 +59,11 @@ func unfit(path, why string) error {
 	return &fs.PathError{Op: "queue", Path: path, Err: errors.New(why)}
 }
 
-// add opens a file and queues it. While the queue is full or unreachable, it says so and waits. The error of a file
+// addFile opens a file and queues it. While the queue is full or unreachable, it says so and waits. The error of a file
 // that must be skipped is a PathError.
-func (p *producer) add(ctx context.Context, path string) error {
+func (q *queue) addFile(ctx context.Context, path string, language aicontent.CountryCode, out io.Writer) error {
 	info, err := os.Stat(path)
-	room := p.q.chunks.CachedInfo().Config.MaxBytes
+	room := q.chunks.CachedInfo().Config.MaxBytes
 	switch {
 	case err != nil:
 		return err
@@ -97,68 +81,39 @@ func (p *producer) add(ctx context.Context, path string) error {
 	if _, err := io.Copy(hash, file); err != nil {
 		return err
 	}
-	id := idOf(p.language, jetstream.GetObjectDigestValue(hash))
+	id := idOf(language, jetstream.GetObjectDigestValue(hash))
+	j := job{State: queued, File: path, Language: language, Size: info.Size(), Object: rand.Text()}
 	for told := false; ; told = true {
-		err := p.queue(ctx, id, file, info.Size())
+		err := q.add(ctx, id, j, io.NewSectionReader(file, 0, j.Size))
 		if _, skip := errors.AsType[*fs.PathError](err); skip || err == nil || ctx.Err() != nil {
 			return err
 		}
 		if !told {
-			fmt.Fprintf(p.out, "waiting for the queue to take %q: %v\n", path, err)
+			fmt.Fprintf(out, "waiting for the queue to take %q: %v\n", path, err)
 		}
 		_ = pause(ctx, 5*time.Second)
 	}
 }
 
-// queue puts a job into the queue, unless the same content is queued, running or done. It queues a dead job again.
-func (p *producer) queue(ctx context.Context, id string, file *os.File, size int64) error {
-	_, err := p.q.messages.GetLastMsgForSubject(ctx, jobSubject+id)
-	if err == nil {
-		p.known++
-	}
-	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+// add queues a job, unless the same content is queued or done. It queues a dead job again.
+func (q *queue) add(ctx context.Context, id string, j job, file io.Reader) error {
+	earlier, version, err := q.load(ctx, id)
+	if err != nil || version != "" && earlier.State != dead {
 		return err
 	}
-	earlier, err := p.q.result(ctx, id)
-	if err == nil && earlier.State == done {
-		p.known++
-		return nil
-	}
-	if err == nil {
-		err = p.store(ctx, id, file, size)
-	}
-	if err == nil && earlier.State == dead {
-		err = p.q.results.Purge(ctx, id)
-	}
-	if err != nil {
-		return err
-	}
-	message, err := json.Marshal(job{File: file.Name(), Language: p.language})
-	if err != nil {
-		return err
-	}
-	// Of several producers of the same content, one sends a message. The others get a 400.
-	_, err = p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithExpectLastSequencePerSubject(0))
-	if late, ok := errors.AsType[*jetstream.APIError](err); ok && late.Code == http.StatusBadRequest {
-		p.known++
-		return nil
-	}
-	if err == nil {
-		p.queued++
-	}
-	return err
-}
-
-// store copies a file into the queue.
-func (p *producer) store(ctx context.Context, id string, file *os.File, size int64) error {
-	ctx, cancel := context.WithTimeout(ctx, transferTime(size))
+	transfer, cancel := context.WithTimeout(ctx, transferTime(j.Size))
 	defer cancel()
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+	info, err := q.files.Put(transfer, jetstream.ObjectMeta{Name: j.Object}, file)
+	if err != nil {
 		return err
 	}
-	info, err := p.q.files.Put(ctx, jetstream.ObjectMeta{Name: id}, file)
-	if err == nil && idOf(p.language, info.Digest) != id {
-		err = cmp.Or(p.q.removeFile(ctx, id), unfit(file.Name(), "changed while it was queued"))
+	j.Chunks = info.NUID
+	if idOf(j.Language, info.Digest) != id {
+		return errors.Join(unfit(j.File, "changed while it was queued"), q.remove(ctx, j))
+	}
+	err = q.save(ctx, id, j, version)
+	if errors.Is(err, once.ErrChanged) { // another producer has queued the same content
+		return q.remove(ctx, j)
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +26,6 @@ func TestFilesThatCannotBeQueuedAreSkippedAndNamed(t *testing.T) {
 		fmt.Sprintf("skipped: %q: empty, or not a file", dir),
 		fmt.Sprintf("skipped: %q: no such file or directory", gone),
 		`skipped: "/dev/zero": empty, or not a file`,
-		"Files queued: 1, already known: 0",
 		"fleet: files skipped: 4\n",
 	}, "\n"), errOut)
 }
@@ -38,14 +36,15 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	write(t, dir, "a.wav", recording(1))
 	write(t, dir, "b.wav", recording(1))
 	write(t, dir, "c.wav", recording(2))
-	for _, want := range []string{"queued: 2, already known: 1", "queued: 0, already known: 3"} {
-		_, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
-		assert.Equal(t, "Files "+want+"\n", errOut)
+	for range 2 {
+		enqueue(t, filesIn(t, dir)...)
+		assert.EqualValues(t, 2*2, stored(t, q), "a description and a chunk of each file")
 	}
 	startWorker(t, io.Discard)
 	outcome(t, q, 2)
-	_, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
-	assert.Equal(t, "Files queued: 0, already known: 3\n", errOut)
+	enqueue(t, filesIn(t, dir)...)
+	outcome(t, q, 2)
+	assert.Zero(t, stored(t, q))
 	assert.Len(t, srv.Records(), 2)
 	assert.Equal(t, 2, uploads(srv))
 }
@@ -59,25 +58,6 @@ func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
 	startWorker(t, io.Discard)
 	outcome(t, q, 2)
 	assert.Len(t, srv.Records(), 2)
-}
-
-// A producer may be killed after each step of queuing a job, which may have run before.
-func TestJobOfAKilledProduceIsQueuedAgain(t *testing.T) {
-	q, srv := newDeployment(t)
-	content := recording(1)
-	path := write(t, t.TempDir(), "a.wav", content)
-	enqueue(t, path)
-	require.NoError(t, q.messages.Purge(t.Context())) // its message was not sent
-	for range 2 {
-		_, _, errOut := command(t, "produce", path)
-		assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
-		require.NoError(t, q.messages.Purge(t.Context()))
-		end(t, q, jobID(content), job{File: path, State: dead})
-	}
-	enqueue(t, path)
-	startWorker(t, io.Discard)
-	assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
-	assert.Len(t, srv.Records(), 1)
 }
 
 func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
@@ -130,13 +110,15 @@ func TestProduceSaysThatTheQueueIsFullAndWaits(t *testing.T) {
 }
 
 func TestFileThatNeverFitsIsSkipped(t *testing.T) {
-	limitFiles(t, newQueue(t), 300_000)
+	q := newQueue(t)
+	limitFiles(t, q, 300_000)
 	dir := t.TempDir()
 	write(t, dir, "a.wav", noise(1, 300_000))
 	write(t, dir, "b.wav", recording(2))
 	status, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "larger than the queue\nFiles queued: 1, already known: 0\n")
+	assert.Contains(t, errOut, "larger than the queue\n")
+	assert.Len(t, jobs(t, q), 1)
 }
 
 func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
@@ -148,7 +130,7 @@ func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
 	var log safeBuffer
 	changed := sync.OnceFunc(func() {
 		write(t, dir, "b.wav", recording(3))
-		assert.NoError(t, q.removeFile(t.Context(), jobID(noise(1, 200_000))))
+		assert.NoError(t, q.remove(t.Context(), jobs(t, q)[jobID(noise(1, 200_000))]))
 	})
 	status := run(t.Context(), []string{"produce", waits}, io.Discard, writer(func(p []byte) (int, error) {
 		changed()
@@ -156,11 +138,8 @@ func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
 	}))
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, log.String(), "changed while it was queued")
-	files, err := q.chunks.Info(t.Context())
-	require.NoError(t, err)
-	assert.Zero(t, files.State.Msgs)
-	_, err = q.messages.GetLastMsgForSubject(t.Context(), jobSubject+jobID(noise(2, 200_000)))
-	require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
+	assert.Zero(t, stored(t, q))
+	assert.Len(t, jobs(t, q), 1)
 }
 
 func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {

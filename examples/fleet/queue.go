@@ -8,29 +8,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
+	"os"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/natscontext"
 
 	"github.com/aicontent/aicontent-go"
 )
 
 // Names in NATS.
 const (
-	messageStream = "fleet"        // a message for each job, removed when the job has ended
-	jobSubject    = "fleet.jobs."  // followed by the job's ID
-	consumerName  = "workers"      // all workers pull from it
-	filesStore    = "fleet-files"  // an object for each job, removed when the job has ended
-	resultsBucket = "fleet-jobs"   // an entry for each job that has ended
-	ledgerBucket  = "fleet-ledger" // of package once; never removed
+	jobsBucket   = "fleet-jobs"   // an entry for each job
+	ledgerBucket = "fleet-ledger" // of package once
+	filesStore   = "fleet-files"  // an object for each job that has not ended
+	consumerName = "workers"      // delivers each change of a job's entry to a worker
 
-	// An object store keeps the chunks of an object by its NUID, and its description by its name in base64.
-	chunkSubject = "$O." + filesStore + ".C."
-	metaSubject  = "$O." + filesStore + ".M."
+	jobSubject  = "$KV." + jobsBucket + "." // followed by the job's ID
+	fileSubject = "$O." + filesStore + "."
 )
-
-// keep is how long a file stays if no worker removes it. It also removes the parts that a killed producer leaves.
-const keep = 30 * 24 * time.Hour
 
 // transferTime returns the longest time for a file between this machine and NATS. If a NATS server dies meanwhile, the
 // transfer may stall until then.
@@ -38,176 +37,160 @@ func transferTime(size int64) time.Duration {
 	return 30*time.Second + time.Duration(size/200e3)*time.Second
 }
 
-// A job is a message in the queue, and once it has ended an entry of the bucket of results.
+// A job is an entry of the bucket of jobs. Each change makes a message for the workers: of a queued job, to run it, and
+// of one that has ended, to remove its object.
 type job struct {
-	File     string                `json:"file"`
+	State    string                `json:"state"`
+	File     string                `json:"file"` // the path that the producer knows
 	Language aicontent.CountryCode `json:"language,omitempty"`
-	State    string                `json:"state,omitempty"` // empty until the job has ended
-	Ended    time.Time             `json:"ended,omitzero"`
+	Size     int64                 `json:"size"`
+	Object   string                `json:"object"` // the name of its object; no other job has it
+	Chunks   string                `json:"chunks"` // the last part of the subject of the object's chunks
 	Record   aicontent.ID          `json:"record,omitempty"`
 	Reason   string                `json:"reason,omitempty"` // why it is dead
 }
 
-// The states of a job that has ended.
+// The states of a job.
 const (
-	done = "done"
-	dead = "dead" // no further run can help: a person must look
+	queued = "queued"
+	done   = "done"
+	dead   = "dead" // no further run can help: a person must look
 )
 
 // A queue holds everything that the processes of a fleet share.
 type queue struct {
-	js       jetstream.JetStream
-	messages jetstream.Stream
-	workers  jetstream.Consumer
-	files    jetstream.ObjectStore
-	chunks   jetstream.Stream // of the files
-	results  jetstream.KeyValue
-	ledger   jetstream.KeyValue
+	js      jetstream.JetStream
+	jobs    ledger
+	ledger  ledger
+	files   jetstream.ObjectStore
+	chunks  jetstream.Stream // of the files
+	workers jetstream.Consumer
 }
 
-var errNoQueue = errors.New("there is none yet; fleet produce makes one")
+// connect connects to NATS with a context of the nats command, or to NATS_URL. A connection that breaks is made again
+// for as long as the process lives, with the credentials that are in their file then.
+func connect(natsContext string) (js jetstream.JetStream, err error) {
+	var nc *nats.Conn
+	opts := []nats.Option{nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.IgnoreAuthErrorAbort()}
+	urls := os.Getenv("NATS_URL")
+	if natsContext != "" {
+		nc, _, err = natscontext.Connect(natsContext, opts...)
+	} else if urls == "" {
+		return nil, usagef("NATS_URL is not set, and no -context is given")
+	} else {
+		nc, err = nats.Connect(urls, opts...)
+	}
+	// An unescaped character of a password makes a part of it look like a host or a port, which these errors name.
+	if _, malformed := errors.AsType[*url.Error](err); malformed {
+		return nil, usagef("the address of NATS must be URLs such as nats://user:password@host:4222, with commas " +
+			"between them; in a password, write %%2C for a comma, %%2F for a slash, and so on")
+	}
+	if _, unreachable := errors.AsType[net.Error](err); unreachable {
+		err = errors.New("no server responds at the address")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	return jetstream.New(nc)
+}
 
 // openQueue connects to the queue. If replicas is above 0, it makes the parts that are missing, each on so many
-// servers. A cluster needs some seconds to choose leaders.
+// servers. It tries again while another producer makes them, or the servers choose leaders.
 func openQueue(ctx context.Context, natsContext string, replicas int) (*queue, error) {
-	nc, err := connect(natsContext)
+	js, err := connect(natsContext)
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{}
-	if q.js, err = jetstream.New(nc); err != nil {
-		return nil, err
-	}
+	q := &queue{js: js}
 	for end := time.Now().Add(time.Minute); ; {
 		if err = q.open(ctx, replicas); err == nil {
 			return q, nil
 		}
-		if err == errNoQueue || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
-			nc.Close()
-			return nil, fmt.Errorf("open the queue: %w", err)
+		missing := replicas == 0 && errors.Is(err, jetstream.ErrStreamNotFound)
+		if missing || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
+			q.close()
+			return nil, fmt.Errorf("open the queue, which fleet produce makes: %w", err)
 		}
 	}
 }
 
 func (q *queue) close() { q.js.Conn().Close() }
 
+// open opens the parts of the queue. The settings of a part that exists stay as an operator has given them.
 func (q *queue) open(ctx context.Context, replicas int) error {
-	if replicas > 0 {
-		if err := q.create(ctx, replicas); err != nil {
-			return err
-		}
+	files := jetstream.StreamConfig{
+		Name: "OBJ_" + filesStore, Subjects: []string{fileSubject + ">"}, AllowRollup: true,
+		Discard: jetstream.DiscardNew, MaxBytes: 1e9,
+		MaxAge: 30 * 24 * time.Hour, // also of an object that a killed producer leaves, and no job has
 	}
-	var errs [6]error
-	q.messages, errs[0] = q.js.Stream(ctx, messageStream)
-	q.workers, errs[1] = q.js.Consumer(ctx, messageStream, consumerName)
-	q.chunks, errs[2] = q.js.Stream(ctx, "OBJ_"+filesStore)
-	q.files, errs[3] = q.js.ObjectStore(ctx, filesStore)
-	q.results, errs[4] = q.js.KeyValue(ctx, resultsBucket)
-	q.ledger, errs[5] = q.js.KeyValue(ctx, ledgerBucket)
-	if replicas == 0 && errors.Is(errs[0], jetstream.ErrStreamNotFound) {
-		return errNoQueue
-	}
-	return cmp.Or(errs[:]...)
-}
-
-// create makes the parts of a queue that are missing, unless another producer does. The settings of the others stay as
-// an operator has given them.
-func (q *queue) create(ctx context.Context, replicas int) error {
-	for _, c := range []jetstream.StreamConfig{
-		{Name: messageStream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy, MaxBytes: 64e6},
-		{
-			Name: "OBJ_" + filesStore, Subjects: []string{chunkSubject + ">", metaSubject + ">"}, AllowRollup: true,
-			MaxAge: keep, MaxBytes: 1e9,
-		},
-		bucket(resultsBucket),
-		bucket(ledgerBucket),
-	} {
-		c.Discard, c.Replicas = jetstream.DiscardNew, replicas
+	for _, c := range []jetstream.StreamConfig{bucket(jobsBucket), bucket(ledgerBucket), files} {
+		c.Replicas = replicas
 		stream, err := q.js.Stream(ctx, c.Name)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if errors.Is(err, jetstream.ErrStreamNotFound) && replicas > 0 {
 			_, err = q.js.CreateStream(ctx, c)
 		} else if err == nil && stream.CachedInfo().Config.AllowDirect { // The nats command turns it on.
 			c = stream.CachedInfo().Config
 			c.AllowDirect = false
 			_, err = q.js.UpdateStream(ctx, c)
 		}
-		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		if err != nil {
 			return err
 		}
 	}
-	// Neither a number of runs nor a number of waiting jobs ends or blocks a job.
-	_, err := q.js.CreateConsumer(ctx, messageStream, jetstream.ConsumerConfig{
-		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 45 * time.Second,
-		MaxDeliver: -1, MaxAckPending: -1,
-	})
-	if errors.Is(err, jetstream.ErrConsumerExists) {
-		return nil
+	var errs [5]error
+	q.workers, errs[0] = q.js.Consumer(ctx, "KV_"+jobsBucket, consumerName)
+	if errors.Is(errs[0], jetstream.ErrConsumerNotFound) && replicas > 0 {
+		// Neither a number of runs nor a number of waiting jobs ends or blocks a job.
+		q.workers, errs[0] = q.js.CreateConsumer(ctx, "KV_"+jobsBucket, jetstream.ConsumerConfig{
+			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 45 * time.Second,
+			MaxDeliver: -1, MaxAckPending: -1,
+		})
 	}
-	return err
+	q.jobs.bucket, errs[1] = q.js.KeyValue(ctx, jobsBucket)
+	q.ledger.bucket, errs[2] = q.js.KeyValue(ctx, ledgerBucket)
+	q.files, errs[3] = q.js.ObjectStore(ctx, filesStore)
+	q.chunks, errs[4] = q.js.Stream(ctx, "OBJ_"+filesStore)
+	return cmp.Or(errs[:]...)
 }
 
-// result returns the entry of a job that has ended. Without one, it is zero.
-func (q *queue) result(ctx context.Context, id string) (j job, err error) {
-	entry, err := q.results.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return job{}, nil
+// load returns a job and the version of its entry, which is empty if there is no such job.
+func (q *queue) load(ctx context.Context, id string) (j job, version string, err error) {
+	entry, version, err := q.jobs.Get(ctx, id)
+	if err == nil && version != "" {
+		err = json.Unmarshal(entry, &j)
 	}
-	if err == nil {
-		err = json.Unmarshal(entry.Value(), &j)
-	}
-	return j, err
+	return j, version, err
 }
 
-// end writes down how a job has ended.
-func (q *queue) end(ctx context.Context, id string, j *job) error {
-	j.Ended = time.Now().UTC()
+// save replaces the entry of a job. If the entry has another version, the error is [once.ErrChanged].
+func (q *queue) save(ctx context.Context, id string, j job, version string) error {
 	entry, err := json.Marshal(j)
 	if err == nil {
-		_, err = q.results.Create(ctx, id, entry)
+		_, err = q.jobs.Put(ctx, id, entry, version)
 	}
 	return err
 }
 
 // fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
-func (q *queue) fetch(ctx context.Context, id string, language aicontent.CountryCode, to io.WriteSeeker) error {
-	info, err := q.files.GetInfo(ctx, id)
-	if err != nil {
-		return err
-	}
-	if idOf(language, info.Digest) != id {
-		return jetstream.ErrDigestMismatch
-	}
-	ctx, cancel := context.WithTimeout(ctx, transferTime(int64(info.Size)))
+func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, transferTime(j.Size))
 	defer cancel()
-	object, err := q.files.Get(ctx, id)
+	object, err := q.files.Get(ctx, j.Object)
 	if err != nil {
 		return err
 	}
 	defer object.Close()
 	_, err = io.Copy(to, object)
-	if err == nil {
-		_, err = to.Seek(0, io.SeekStart)
-	}
 	return err
 }
 
-// removeFile removes the file of a job, if there is one. ObjectStore.Delete would leave a marker in place of each file.
-// The chunks are first, so that an interrupted call can be repeated.
-func (q *queue) removeFile(ctx context.Context, id string) error {
-	info, err := q.files.GetInfo(ctx, id)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	name := base64.URLEncoding.EncodeToString([]byte(id))
-	for _, subject := range []string{chunkSubject + info.NUID, metaSubject + name} {
-		if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-			return err
-		}
-	}
-	return nil
+// remove removes the file of a job, if it is there. ObjectStore.Delete needs room for a marker, which a full store does
+// not have.
+func (q *queue) remove(ctx context.Context, j job) error {
+	chunks := jetstream.WithPurgeSubject(fileSubject + "C." + j.Chunks)
+	name := jetstream.WithPurgeSubject(fileSubject + "M." + base64.URLEncoding.EncodeToString([]byte(j.Object)))
+	return errors.Join(q.chunks.Purge(ctx, chunks), q.chunks.Purge(ctx, name))
 }
 
 // pause waits for d. Its error is that of a ctx that ends before.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,8 +15,8 @@ import (
 
 func TestProducersThatMakeANewQueueAtOnceAllSucceed(t *testing.T) {
 	for replicas, start := range map[string]func(){
-		"1": func() { newNode(t) },
-		"3": func() { t.Setenv("NATS_URL", startCluster(t).url) },
+		"1": func() { newNode(t, &server.Options{}) },
+		"3": func() { startCluster(t) },
 	} {
 		start()
 		var group sync.WaitGroup
@@ -23,17 +25,14 @@ func TestProducersThatMakeANewQueueAtOnceAllSucceed(t *testing.T) {
 			group.Go(func() {
 				status, _, errOut := command(t, "produce", "-replicas", replicas, path)
 				assert.Zero(t, status, errOut)
-				assert.Contains(t, errOut, "Files queued: 1, already known: 0\n")
 			})
 		}
 		group.Wait()
 		q, err := openQueue(t.Context(), "", 0)
 		require.NoError(t, err)
 		defer q.close()
-		info, err := q.messages.Info(t.Context())
-		require.NoError(t, err)
-		assert.EqualValues(t, 4, info.State.Msgs)
-		assert.Equal(t, replicas, fmt.Sprint(info.Config.Replicas))
+		assert.Len(t, jobs(t, q), 4)
+		assert.Equal(t, replicas, fmt.Sprint(q.chunks.CachedInfo().Config.Replicas))
 	}
 }
 
@@ -41,7 +40,7 @@ func TestProducersThatMakeANewQueueAtOnceAllSucceed(t *testing.T) {
 func TestQueueForgetsNothingButAbandonedFiles(t *testing.T) {
 	q := newQueue(t)
 	for name, age := range map[string]time.Duration{
-		messageStream: 0, "KV_" + resultsBucket: 0, "KV_" + ledgerBucket: 0, "OBJ_" + filesStore: keep,
+		"KV_" + jobsBucket: 0, "KV_" + ledgerBucket: 0, "OBJ_" + filesStore: 30 * 24 * time.Hour,
 	} {
 		stream, err := q.js.Stream(t.Context(), name)
 		require.NoError(t, err)
@@ -63,19 +62,17 @@ func TestEndedJobsLeaveOnlyTheirResults(t *testing.T) {
 	write(t, dir, "b.mp3", "%PDF-1.7 xxxxxxxxxx")
 	enqueue(t, filesIn(t, dir)...)
 	startWorker(t, &safeBuffer{})
-	jobs := outcome(t, q, 2)
-	assert.Equal(t, done, jobs["a.wav"].State, jobs["a.wav"].Reason)
-	assert.Equal(t, dead, jobs["b.mp3"].State)
-	files, err := q.chunks.Info(t.Context())
-	require.NoError(t, err)
-	assert.Zero(t, files.State.Msgs)
+	ended := outcome(t, q, 2)
+	assert.Equal(t, done, ended["a.wav"].State, ended["a.wav"].Reason)
+	assert.Equal(t, dead, ended["b.mp3"].State)
+	assert.Zero(t, stored(t, q))
 }
 
 func TestProduceKeepsTheSettingsThatAnOperatorHasGiven(t *testing.T) {
 	q := newQueue(t)
 	workers, files := q.workers.CachedInfo().Config, q.chunks.CachedInfo().Config
 	workers.AckWait, files.MaxBytes = 9*time.Second, 5e6
-	_, err := q.messages.UpdateConsumer(t.Context(), workers)
+	_, err := q.js.UpdateConsumer(t.Context(), "KV_"+jobsBucket, workers)
 	require.NoError(t, err)
 	_, err = q.js.UpdateStream(t.Context(), files)
 	require.NoError(t, err)
@@ -85,6 +82,15 @@ func TestProduceKeepsTheSettingsThatAnOperatorHasGiven(t *testing.T) {
 	defer again.close()
 	assert.Equal(t, 9*time.Second, again.workers.CachedInfo().Config.AckWait)
 	assert.EqualValues(t, 5e6, again.chunks.CachedInfo().Config.MaxBytes)
+}
+
+func TestJobThatAnOperatorDeletesDoesNotRun(t *testing.T) {
+	q, srv := newDeployment(t)
+	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	require.NoError(t, q.jobs.bucket.Delete(t.Context(), jobID(recording(1))))
+	startWorker(t, io.Discard)
+	outcome(t, q, 0)
+	assert.Zero(t, uploads(srv))
 }
 
 // A replica that lags would return an older entry of the ledger.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -11,32 +10,25 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func resultsCommand(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("fleet results", flag.ContinueOnError)
+// results prints a row for each job that has ended: its record, or why it is dead. Dead jobs are an error.
+func results(ctx context.Context, args []string, out io.Writer) error {
+	flags, natsContext := newFlags("results")
 	since := flags.Duration("since", 0, "only recordings that ended so much `time` ago or less, such as 24h")
-	natsContext, err := parse(flags, args, out)
+	flags.Parse(args)
 	switch {
-	case err != nil:
-		return err
 	case flags.NArg() > 0:
 		return usagef("results takes no arguments, but got %q", flags.Arg(0))
 	case *since < 0:
 		return usagef("-since must be above 0, not %v", *since)
 	}
-	q, err := openQueue(ctx, natsContext, 0)
+	q, err := openQueue(ctx, *natsContext, 0)
 	if err != nil {
 		return err
 	}
 	defer q.close()
-	return results(ctx, q, *since, out)
-}
-
-// results prints a row for each job that has ended within a time, or ever if that is 0: its record, or why it is dead.
-// Dead jobs are an error.
-func results(ctx context.Context, q *queue, within time.Duration, out io.Writer) error {
-	entries, err := q.results.WatchAll(ctx, jetstream.IgnoreDeletes())
+	entries, err := q.jobs.bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
-		return fmt.Errorf("read the results: %w", err)
+		return fmt.Errorf("read the jobs: %w", err)
 	}
 	defer func() { _ = entries.Stop() }()
 	died := 0
@@ -46,9 +38,9 @@ func results(ctx context.Context, q *queue, within time.Duration, out io.Writer)
 		}
 		var j job
 		if err := json.Unmarshal(entry.Value(), &j); err != nil {
-			return fmt.Errorf("the result of %s: %w", entry.Key(), err)
+			return fmt.Errorf("job %s: %w", entry.Key(), err)
 		}
-		if within > 0 && time.Since(j.Ended) > within {
+		if j.State == queued || *since > 0 && time.Since(entry.Created()) > *since {
 			continue
 		}
 		if j.State == dead {

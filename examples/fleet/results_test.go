@@ -1,32 +1,25 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// end writes down the result of a job.
-func end(t *testing.T, q *queue, id string, j job) {
+// add adds a job.
+func add(t *testing.T, q *queue, id string, j job) {
 	t.Helper()
-	entry, err := json.Marshal(j)
-	require.NoError(t, err)
-	_, err = q.results.Put(t.Context(), id, entry)
-	require.NoError(t, err)
+	require.NoError(t, q.save(t.Context(), id, j, ""))
 }
 
 func TestResultsAreOfTheTimeThatIsAskedFor(t *testing.T) {
 	q := newQueue(t)
-	end(t, q, "old", job{File: "old.wav", State: done, Ended: time.Now().Add(-48 * time.Hour)})
-	end(t, q, "new", job{File: "new.wav", State: done, Ended: time.Now()})
-	for since, want := range map[string]string{
-		"1h": "done\t\"new.wav\"\t\"\"\t\"\"\n", "72h": "done\t\"old.wav\"\t\"\"\t\"\"\ndone\t\"new.wav\"\t\"\"\t\"\"\n",
-	} {
+	add(t, q, "1", job{File: "a.wav", State: done})
+	add(t, q, "2", job{File: "b.wav", State: queued})
+	for since, want := range map[string]string{"1h": "done\t\"a.wav\"\t\"\"\t\"\"\n", "1ns": ""} {
 		status, out, errOut := command(t, "results", "-since", since)
 		assert.Zero(t, status, errOut)
 		assert.Equal(t, want, out, since)
@@ -34,7 +27,7 @@ func TestResultsAreOfTheTimeThatIsAskedFor(t *testing.T) {
 }
 
 func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
-	end(t, newQueue(t), "1", job{File: "a.wav", State: done})
+	add(t, newQueue(t), "1", job{File: "a.wav", State: done})
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
@@ -46,15 +39,15 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 // A row is a line of four fields, whatever a file name or an error holds.
 func TestNothingForgesRowsOfResults(t *testing.T) {
 	q := newQueue(t)
-	end(t, q, "1", job{File: "a\t\x1b]0;Grüß \"Gott\".wav", State: done, Record: "7\n"})
-	end(t, q, "2", job{File: "b.wav", State: dead, Reason: "422: \ndone\t\"c.wav\"\r\u2028\x1b[2J\u202e\u009b"})
+	add(t, q, "1", job{File: "a\t\x1b]0;Grüß \"Gott\".wav", State: done, Record: "7\n"})
+	add(t, q, "2", job{File: "b.wav", State: dead, Reason: "422: \ndone\t\"c.wav\"\r\u2028\x1b[2J\u202e\u009b"})
 	_, out, _ := command(t, "results")
 	assert.Equal(t, `done	"a\t\x1b]0;Grüß \"Gott\".wav"	"7\n"	""`+"\n"+
 		`dead	"b.wav"	""	"422: \ndone\t\"c.wav\"\r\u2028\x1b[2J\u202e\u009b"`+"\n", out)
 }
 
 func TestResultsWithDeadLettersAreNoSuccess(t *testing.T) {
-	end(t, newQueue(t), "1", job{File: "a.wav", State: dead, Reason: "422: no"})
+	add(t, newQueue(t), "1", job{File: "a.wav", State: dead, Reason: "422: no"})
 	status, out, errOut := command(t, "results")
 	assert.Equal(t, exitFailed, status)
 	assert.Equal(t, "dead\t\"a.wav\"\t\"\"\t\"422: no\"\n", out)

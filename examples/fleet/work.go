@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/time/rate"
 
@@ -28,18 +25,16 @@ type worker struct {
 	q     *queue
 	names *once.Client
 	log   *slog.Logger
-	end   context.CancelCauseFunc // takes no further jobs
 }
 
-func workCommand(ctx context.Context, args []string, out, errOut io.Writer) error {
-	flags := flag.NewFlagSet("fleet work", flag.ContinueOnError)
+// work runs jobs until ctx ends, or no job can run, which is an error. It then finishes the running jobs.
+func work(ctx context.Context, args []string, out io.Writer) error {
+	flags, natsContext := newFlags("work")
 	concurrency := flags.Int("concurrency", 4, "`number` of recordings at a time")
 	perSecond := flags.Float64("rate", 10, "`number` of requests per second of this worker")
 	settle := flags.Duration("settle", 15*time.Minute, "at least the `time` of the longest transcription")
-	natsContext, err := parse(flags, args, out)
+	flags.Parse(args)
 	switch {
-	case err != nil:
-		return err
 	case flags.NArg() > 0:
 		return usagef("work takes no arguments, but got %q", flags.Arg(0))
 	case *concurrency < 1 || !(*perSecond >= 0.1 && *perSecond <= 1e6) || *settle < time.Second:
@@ -51,38 +46,24 @@ func workCommand(ctx context.Context, args []string, out, errOut io.Writer) erro
 	if err != nil {
 		return usageError{err}
 	}
-	q, err := openQueue(ctx, natsContext, 0)
+	q, err := openQueue(ctx, *natsContext, 0)
 	if err != nil {
 		return err
 	}
 	defer q.close()
-	log := slog.New(slog.NewTextHandler(errOut, nil))
+	log := slog.New(slog.NewTextHandler(out, nil))
 	// A job whose earlier request may still become its record waits in the queue, and others have its slot.
-	names, err := once.New(client, ledger{q.ledger},
-		once.WithSettleTime(*settle), once.WithMaxWait(0), once.WithLogger(log))
+	names, err := once.New(client, q.ledger, once.WithSettleTime(*settle), once.WithMaxWait(0), once.WithLogger(log))
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() {
-		fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
-	})()
-	w := &worker{q: q, names: names, log: log}
-	return w.work(ctx, *concurrency)
-}
-
-// work runs jobs until ctx ends, or the service refuses the worker, which is its error. It then finishes the running
-// jobs.
-func (w *worker) work(ctx context.Context, concurrency int) error {
+	defer context.AfterFunc(ctx, func() { log.Info("finishing the running jobs; a second signal leaves them to others") })()
+	w := &worker{q, names, log}
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	w.end = end
 	var slots sync.WaitGroup
-	for range concurrency {
-		slots.Go(func() {
-			for taking.Err() == nil {
-				w.next(taking)
-			}
-		})
+	for range *concurrency {
+		slots.Go(func() { end(w.take(taking)) })
 	}
 	slots.Wait()
 	if ctx.Err() != nil {
@@ -91,67 +72,43 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	return context.Cause(taking)
 }
 
-// refused reports whether the service would refuse every job, because the key or the address is wrong.
-func refused(err error) bool {
-	denied := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrNotFound)
-	return errors.Is(err, aicontent.ErrUnauthorized) || denied && !aicontent.Retryable(err)
-}
-
-// next waits some seconds for a job and runs it. An interrupt does not end a job that has begun.
-func (w *worker) next(taking context.Context) {
-	fetch, cancel := context.WithTimeout(taking, 5*time.Second)
-	defer cancel()
-	msg, err := w.q.workers.Next(jetstream.FetchContext(fetch))
-	idle := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
-	switch {
-	case err == nil:
-		w.handle(context.WithoutCancel(taking), msg)
-	case taking.Err() == nil && !idle:
-		w.log.Warn("could not get a job", "reason", err)
-		_ = pause(taking, time.Second)
+// take runs jobs, one after another, until taking ends or no job can run. It does not interrupt a job that has begun.
+func (w *worker) take(taking context.Context) error {
+	messages, err := w.q.workers.Messages(jetstream.PullMaxMessages(1), jetstream.PullExpiry(5*time.Second),
+		jetstream.WithMessagesErrOnMissingHeartbeat(false))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		msg, err := messages.Next(jetstream.NextContext(taking))
+		if err != nil {
+			return err
+		}
+		if err := w.handle(context.WithoutCancel(taking), msg); refused(err) {
+			return err
+		}
 	}
 }
 
-// handle runs the job of a message, writes down how it ended, and removes its file and the message. If that fails, or
-// the worker is killed, the message comes again, and its result is found if there is one.
-func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
+// handle advances the job of a message. If that fails, or the worker is killed, the message comes again.
+func (w *worker) handle(ctx context.Context, msg jetstream.Msg) error {
 	ctx, release := context.WithCancel(ctx)
 	defer release()
-	go w.hold(ctx, msg)
+	go func() {
+		for pause(ctx, w.q.workers.CachedInfo().Config.AckWait/6) == nil {
+			_ = msg.InProgress() // which keeps it from other workers
+		}
+	}()
 	id := strings.TrimPrefix(msg.Subject(), jobSubject)
-	j, err := w.q.result(ctx, id)
-	if err == nil && j.State == "" {
-		if err = json.Unmarshal(msg.Data(), &j); err == nil {
-			err = w.run(ctx, id, &j)
-		}
-		if err == nil {
-			err = w.q.end(ctx, id, &j)
-		}
-	}
+	err := w.advance(ctx, id)
 	if err == nil {
-		err = w.q.removeFile(ctx, id)
+		return msg.Ack()
 	}
-	if err == nil {
-		err = msg.Ack()
-	}
-	log := w.log.With("job", id, "file", j.File)
-	switch {
-	case err != nil:
-		again := pauseAfter(err, msg)
-		log.Warn("job waits", "reason", aicontent.Reason(err), "again_in", again.Round(time.Second))
-		_ = msg.NakWithDelay(again)
-	case j.State == dead:
-		log.Error("job dead", "reason", j.Reason)
-	default:
-		log.Info("job done", "record", j.Record)
-	}
-}
-
-// hold tells the queue that a job is in progress, so that it is not delivered again, until ctx ends.
-func (w *worker) hold(ctx context.Context, msg jetstream.Msg) {
-	for pause(ctx, w.q.workers.CachedInfo().Config.AckWait/6) == nil {
-		_ = msg.InProgress()
-	}
+	again := pauseAfter(err, msg)
+	w.log.Warn("job waits", "job", id, "reason", aicontent.Reason(err), "again_in", again.Round(time.Second))
+	_ = msg.NakWithDelay(again)
+	return err
 }
 
 // pauseAfter returns the time until the job of a message runs again, after a run that ended with err.
@@ -166,39 +123,61 @@ func pauseAfter(err error, msg jetstream.Msg) time.Duration {
 	return longest/2 + rand.N(longest/2)
 }
 
+// refused reports whether the service would refuse every job, because the key or the address is wrong.
+func refused(err error) bool {
+	denied := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrNotFound)
+	return errors.Is(err, aicontent.ErrUnauthorized) || denied && !aicontent.Retryable(err)
+}
+
+// advance runs a queued job and saves how it ended. It removes the file of a job that has ended.
+func (w *worker) advance(ctx context.Context, id string) error {
+	j, version, err := w.q.load(ctx, id)
+	if err != nil || version == "" { // an operator has deleted the job
+		return err
+	}
+	if j.State == queued {
+		if j, err = w.run(ctx, id, j); err != nil {
+			return err
+		}
+		if err := w.q.save(ctx, id, j, version); err != nil {
+			return err
+		}
+		w.log.Info("job "+j.State, "job", id, "file", j.File, "record", j.Record, "reason", j.Reason)
+	}
+	return w.q.remove(ctx, j)
+}
+
 // extension matches the part of a file's name that the service gets. The rest may have any characters.
 var extension = regexp.MustCompile(`\.\w+$`)
 
-// run transcribes the file of a job, and sets how the job ended. An error means that it must run again.
-func (w *worker) run(ctx context.Context, id string, j *job) error {
+// run transcribes the file of a job, and returns the job as it ended. An error means that it must run again.
+func (w *worker) run(ctx context.Context, id string, j job) (job, error) {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
-		return err
+		return j, err
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	err = w.q.fetch(ctx, id, j.Language, file)
+	err = w.q.fetch(ctx, j, file)
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrDigestMismatch):
 		j.State, j.Reason = dead, "the queue has lost the file: produce it again"
-		return nil
+		return j, nil
 	case err != nil:
-		return fmt.Errorf("fetch the file: %w", err)
+		return j, fmt.Errorf("fetch the file: %w", err)
 	}
 	t, _, err := w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-		Name: id, File: aicontent.FileFromReader(id+extension.FindString(j.File), file), Language: j.Language,
+		Name: id, Language: j.Language,
+		File: aicontent.FileFromReader(id+extension.FindString(j.File), io.NewSectionReader(file, 0, j.Size)),
 	})
 	switch {
 	case err == nil:
 		j.State, j.Record = done, t.ID
-	case refused(err):
-		w.end(err)
-		return err // for a worker with another key
-	case aicontent.Retryable(err):
-		return err
+	case aicontent.Retryable(err), refused(err):
+		return j, err
 	default:
 		j.State, j.Reason = dead, aicontent.Reason(err)
 	}
-	return nil
+	return j, nil
 }

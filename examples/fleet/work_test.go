@@ -40,9 +40,7 @@ func TestWorkerAtAWrongAddressMakesNoDeadLetters(t *testing.T) {
 	code, _, errOut := command(t, "work")
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, errOut, "fleet: No such route.")
-	info, err := q.messages.Info(t.Context())
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, info.State.Msgs)
+	assert.Equal(t, queued, jobs(t, q)[jobID(recording(1))].State)
 }
 
 // A proxy in front of the service blocks one response. The key is as good as before.
@@ -91,8 +89,9 @@ func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 	write(t, dir, "lost.wav", recording(1))
 	write(t, dir, "damaged.wav", recording(2))
 	enqueue(t, filesIn(t, dir)...)
-	require.NoError(t, q.removeFile(t.Context(), jobID(recording(1))))
-	_, err := q.files.PutString(t.Context(), jobID(recording(2)), recording(3))
+	all := jobs(t, q)
+	require.NoError(t, q.remove(t.Context(), all[jobID(recording(1))]))
+	_, err := q.js.Publish(t.Context(), fileSubject+"C."+all[jobID(recording(2))].Chunks, []byte("damage"))
 	require.NoError(t, err)
 	startWorker(t, io.Discard)
 	for name, j := range outcome(t, q, 2) {
@@ -111,29 +110,38 @@ func TestRecordOfAKilledRunIsTheResult(t *testing.T) {
 	assert.Zero(t, uploads(srv))
 }
 
-// A worker may be killed after it has written down a result.
+// A worker may be killed after it has saved a result.
 func TestResultOfAKilledRunIsKept(t *testing.T) {
 	q, srv := newDeployment(t)
 	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-	end(t, q, jobID(recording(1)), job{File: "a.wav", State: done, Record: "7"})
+	id := jobID(recording(1))
+	j, version, err := q.load(t.Context(), id)
+	require.NoError(t, err)
+	j.State, j.Record = done, "7"
+	require.NoError(t, q.save(t.Context(), id, j, version))
 	startWorker(t, io.Discard)
-	assert.Equal(t, aicontent.ID("7"), outcome(t, q, 1)["a.wav"].Record)
+	assert.Equal(t, j, outcome(t, q, 1)["a.wav"])
+	assert.Zero(t, stored(t, q))
 	assert.Zero(t, uploads(srv))
 }
 
 func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 	q, srv := newDeployment(t)
-	stop, store := make(chan func(), 1), aicontenttest.TranscriptionsStore
+	stop, stopped := make(chan func(), 1), make(chan struct{})
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation == store {
-			go (<-stop)()
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			go func() {
+				(<-stop)()
+				close(stopped)
+			}()
 		}
 		return false
 	}, 1, aicontenttest.Fault{})
 	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-	var log safeBuffer
-	stop <- startWorker(t, &log)
-	assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
+	stop <- startWorker(t, io.Discard)
+	<-stopped
+	assert.Equal(t, done, jobs(t, q)[jobID(recording(1))].State)
+	assert.Zero(t, stored(t, q))
 	assert.Len(t, srv.Records(), 1)
 }
 
@@ -151,11 +159,9 @@ func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
 	var log safeBuffer
 	assert.Zero(t, run(ctx, []string{"work"}, io.Discard, &log), log.String())
-	assert.Contains(t, log.String(), "Finishing the running jobs.")
+	assert.Contains(t, log.String(), "finishing the running jobs")
 	assert.Contains(t, log.String(), `level=WARN msg="job waits"`)
-	info, err := q.messages.Info(t.Context())
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, info.State.Msgs)
+	assert.Equal(t, queued, jobs(t, q)[jobID(recording(1))].State)
 	assert.Equal(t, 1, uploads(srv))
 }
 
@@ -200,19 +206,22 @@ func (e scheduled) Outcome() aicontent.Outcome { return aicontent.OutcomeNotExec
 func (e scheduled) Retryable() bool            { return true }
 func (e scheduled) RetryAt() time.Time         { return time.Time(e) }
 
-func TestJobRunsAgainWhenItsErrorSays(t *testing.T) {
-	err := scheduled(time.Now().Add(time.Hour))
-	again := pauseAfter(err, delivery{times: 1})
-	assert.InDelta(t, time.Hour.Seconds(), again.Seconds(), 5)
-	assert.Less(t, pauseAfter(scheduled(time.Now().Add(-time.Hour)), delivery{times: 1}), 2*time.Second)
-}
-
-func TestJobWithoutAScheduleRunsAgainAfterLongerPausesUpToAMinute(t *testing.T) {
-	for times, longest := range map[uint64]time.Duration{
-		1: 2 * time.Second, 3: 8 * time.Second, 6: time.Minute, 1 << 40: time.Minute,
+func TestJobRunsAgainWhenItsErrorSaysOrAfterLongerPausesUpToAMinute(t *testing.T) {
+	at := func(d time.Duration) error { return scheduled(time.Now().Add(d)) }
+	for name, test := range map[string]struct {
+		err               error
+		runs              uint64
+		shortest, longest time.Duration
+	}{
+		"the error says when":           {at(time.Hour), 1, 59 * time.Minute, 61 * time.Minute},
+		"its time is over":              {at(-time.Hour), 1, 0, time.Second},
+		"the first run failed":          {io.ErrUnexpectedEOF, 1, time.Second, 2 * time.Second},
+		"the third run failed":          {io.ErrUnexpectedEOF, 3, 4 * time.Second, 8 * time.Second},
+		"the sixth run failed":          {io.ErrUnexpectedEOF, 6, 30 * time.Second, time.Minute},
+		"more runs failed than 64 bits": {io.ErrUnexpectedEOF, 1 << 40, 30 * time.Second, time.Minute},
 	} {
-		again := pauseAfter(io.ErrUnexpectedEOF, delivery{times: times})
-		assert.GreaterOrEqual(t, again, longest/2)
-		assert.LessOrEqual(t, again, longest)
+		again := pauseAfter(test.err, delivery{times: test.runs})
+		assert.GreaterOrEqual(t, again, test.shortest, name)
+		assert.LessOrEqual(t, again, test.longest, name)
 	}
 }
