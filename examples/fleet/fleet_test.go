@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
+	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,21 +158,21 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// noise is a WAV file: one channel of 8 bits at 8 kHz.
-func noise(seed uint64, samples uint32) string {
-	le := binary.LittleEndian
-	b := le.AppendUint32([]byte("RIFF"), 36+samples)
-	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
-	b = le.AppendUint32(b, samples)
-	random := rand.New(rand.NewPCG(seed, seed))
-	for range samples {
-		b = append(b, byte(random.Uint32()))
-	}
-	return string(b)
-}
+// sized is an MP3 file of so many bytes, which differs from those of other seeds.
+func sized(seed, bytes int) string { return fmt.Sprintf("ID3%*d", bytes-3, seed) }
 
-// recording is a small one that differs from those of other seeds.
-func recording(seed uint64) string { return noise(seed, 500) }
+// recording is a small file.
+func recording(seed int) string { return sized(seed, 500) }
+
+// recordings writes files of so many bytes each, and returns their paths.
+func recordings(t *testing.T, count, bytes int) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range count {
+		paths = append(paths, write(t, dir, fmt.Sprint(i, ".mp3"), sized(i, bytes)))
+	}
+	return paths
+}
 
 // jobID is the ID of the job of a content.
 func jobID(content string) string {
@@ -181,26 +180,3 @@ func jobID(content string) string {
 	hash.Write([]byte(content))
 	return idOf("", jetstream.GetObjectDigestValue(hash))
 }
-
-// A safeBuffer takes the writes of many goroutines.
-type safeBuffer struct {
-	mu     sync.Mutex
-	buffer strings.Builder
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
-// A writer is a function that takes writes.
-type writer func([]byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -17,11 +16,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-var (
-	fleetJobs  = flag.Int("fleet.jobs", 200, "jobs of the test that kills")
-	fleetKills = flag.Int("fleet.kills", 8, "workers that it kills")
-	fleetSeed  = flag.Uint64("fleet.seed", 0, "its seed; 0 draws one")
-)
+var fleetSeed = flag.Uint64("fleet.seed", 0, "seed of the test that kills; 0 draws one")
 
 // Workers, a producer and a node of the queue are killed while the service fails. No job is lost, and none is paid for twice. The
 // name of a recording that a killed worker was sending is open for the settle time and two minutes.
@@ -30,18 +25,19 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("replay with -fleet.seed=%d -fleet.jobs=%d -fleet.kills=%d", seed, *fleetJobs, *fleetKills)
+	t.Logf("replay with -fleet.seed=%d", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
 	nodes, srv := startCluster(t), newService(t, aicontenttest.Latency(300*time.Millisecond))
 	srv.Chaos(seed, 0.15)
-	dir, hashes := t.TempDir(), map[string]string{}
-	for i := range *fleetJobs {
-		content := noise(uint64(i), 2000)
-		write(t, dir, fmt.Sprint(i, ".wav"), content)
+	const count, kills = 200, 8
+	hashes := map[string]string{}
+	for i := range count {
+		content := sized(i, 2000)
 		hashes[jobID(content)] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	}
-	produce := append([]string{"produce", "-replicas", "3"}, filesIn(t, dir)...)
-	enqueue(t, "-replicas", "3", filepath.Join(dir, "0.wav"))
+	paths := recordings(t, count, 2000)
+	produce := append([]string{"produce", "-replicas", "3"}, paths...)
+	enqueue(t, "-replicas", "3", paths[0])
 	q, err := openQueue(t.Context(), "", 0)
 	require.NoError(t, err)
 	t.Cleanup(q.close)
@@ -61,7 +57,7 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 		name string
 		do   func()
 	}
-	due := func(from, to int) int { return from**fleetJobs/100 + random.IntN((to-from)**fleetJobs/100) }
+	due := func(from, to int) int { return from*count/100 + random.IntN((to-from)*count/100) }
 	victim, down := random.IntN(3), due(10, 50)
 	events := []event{
 		{due(1, 10), "producer killed", func() {
@@ -71,7 +67,7 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 		{down, "node killed", func() { kill(nodes.nodes[victim]) }},
 		{down + due(10, 40), "node back", func() { nodes.start(t, victim) }},
 	}
-	for range *fleetKills {
+	for range kills {
 		events = append(events, event{due(2, 80), "worker killed", func() {
 			i := random.IntN(len(fleet))
 			kill(fleet[i])
@@ -87,12 +83,12 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 		t.Logf("%5.1f s, %d records: %s", time.Since(begin).Seconds(), e.at, e.name)
 		e.do()
 	}
-	outcome(t, q, *fleetJobs)
+	outcome(t, q, count)
 	records := map[string][]aicontenttest.Transcription{}
 	for _, record := range srv.Transcriptions() {
 		records[record.Name] = append(records[record.Name], record)
 	}
-	assert.Len(t, records, *fleetJobs)
+	assert.Len(t, records, count)
 	for id, j := range jobs(t, q) {
 		assert.Equal(t, done, j.State, "%s: %s", id, j.Reason)
 		if made := records[id]; assert.Len(t, made, 1, "records of %s", id) {
@@ -100,6 +96,6 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 			assert.EqualValues(t, made[0].ID, j.Record, "the result of %s is another's", id)
 		}
 	}
-	t.Logf("%d jobs, %d records, %d workers killed, %.0f s", *fleetJobs, len(srv.Records()), *fleetKills,
+	t.Logf("%d jobs, %d records, %d workers killed, %.0f s", count, len(srv.Records()), kills,
 		time.Since(begin).Seconds())
 }

@@ -34,7 +34,7 @@ func TestCommandsLogInToNATSWithAContext(t *testing.T) {
 	save("fleet", "fleet", trusted)
 	save("stranger", "stranger", trusted)
 	save("unsafe", "fleet", "")
-	file := write(t, config, "a.wav", recording(1))
+	file := write(t, config, "a.mp3", recording(1))
 	for _, args := range [][]string{{"produce", "-context", "fleet", file}, {"results", "-context=fleet"}} {
 		status, _, errOut := command(t, args...)
 		assert.Zero(t, status, "%s: %s", args, errOut)

@@ -51,15 +51,17 @@ func TestWrongArgumentsExitWith2(t *testing.T) {
 	}
 }
 
-func TestMissingEnvironmentExitsWith2(t *testing.T) {
-	t.Setenv("NATS_URL", "")
+func TestWrongEnvironmentExitsWith2(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
-	for name, want := range map[string]string{
-		"work": "AICONTENT_BASE_URL", "results": "NATS_URL is not set, and no -context is given",
+	for _, test := range []struct{ url, command, want string }{
+		{"", "work", "AICONTENT_BASE_URL"},
+		{"", "results", "NATS_URL is not set, and no -context is given"},
+		{"nats://user:a/b@127.0.0.1:1", "results", "write %2C for a comma, %2F for a slash"},
 	} {
-		status, _, errOut := command(t, name)
+		t.Setenv("NATS_URL", test.url)
+		status, _, errOut := command(t, test.command)
 		assert.Equal(t, exitUsage, status)
-		assert.Contains(t, errOut, want)
+		assert.Contains(t, errOut, test.want)
 	}
 }
 
@@ -96,11 +98,4 @@ func TestNoPartOfAPasswordIsPrinted(t *testing.T) {
 		}
 		assert.Contains(t, errOut, "fleet: ", url)
 	}
-}
-
-func TestMalformedAddressOfTheQueueExitsWith2(t *testing.T) {
-	t.Setenv("NATS_URL", "nats://user:a/b@127.0.0.1:1")
-	status, _, errOut := command(t, "results")
-	assert.Equal(t, exitUsage, status)
-	assert.Contains(t, errOut, "write %2C for a comma, %2F for a slash")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,8 +17,8 @@ import (
 func TestFilesThatCannotBeQueuedAreSkippedAndNamed(t *testing.T) {
 	newQueue(t)
 	dir := t.TempDir()
-	good := write(t, dir, "a.wav", recording(1))
-	odd := write(t, dir, "x\nfleet: all is well\x1b[2J.wav", "")
+	good := write(t, dir, "a.mp3", recording(1))
+	odd := write(t, dir, "x\nfleet: all is well\x1b[2J.mp3", "")
 	gone := filepath.Join(dir, "gone.mp3")
 	status, _, errOut := command(t, "produce", odd, dir, gone, "/dev/zero", good)
 	assert.Equal(t, exitFailed, status)
@@ -33,9 +34,9 @@ func TestFilesThatCannotBeQueuedAreSkippedAndNamed(t *testing.T) {
 func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	q, srv := newDeployment(t)
 	dir := t.TempDir()
-	write(t, dir, "a.wav", recording(1))
-	write(t, dir, "b.wav", recording(1))
-	write(t, dir, "c.wav", recording(2))
+	write(t, dir, "a.mp3", recording(1))
+	write(t, dir, "b.mp3", recording(1))
+	write(t, dir, "c.mp3", recording(2))
 	for range 2 {
 		enqueue(t, filesIn(t, dir)...)
 		assert.EqualValues(t, 2*2, stored(t, q), "a description and a chunk of each file")
@@ -51,7 +52,7 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 
 func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
 	q, srv := newDeployment(t)
-	path := write(t, t.TempDir(), "a.wav", recording(1))
+	path := write(t, t.TempDir(), "a.mp3", recording(1))
 	for _, language := range []string{"GB", "DE"} {
 		enqueue(t, "-language", language, path)
 	}
@@ -62,13 +63,10 @@ func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
 
 func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
 	q, srv := newDeployment(t)
-	dir := t.TempDir()
-	for i := range uint64(20) {
-		write(t, dir, fmt.Sprint(i, ".wav"), recording(i))
-	}
+	paths := recordings(t, 20, 500)
 	var group sync.WaitGroup
 	for range 3 {
-		group.Go(func() { enqueue(t, filesIn(t, dir)...) })
+		group.Go(func() { enqueue(t, paths...) })
 	}
 	startWorker(t, io.Discard)
 	group.Wait()
@@ -88,23 +86,30 @@ func limitFiles(t *testing.T, q *queue, bytes int64) {
 	require.NoError(t, err)
 }
 
+// A writer is a function that takes writes.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// produceThen produces files, and calls then when produce says something.
+func produceThen(ctx context.Context, then func(), paths ...string) (status int, log string) {
+	var text strings.Builder
+	once := sync.OnceFunc(then)
+	status = run(ctx, append([]string{"produce"}, paths...), io.Discard, writer(func(p []byte) (int, error) {
+		once()
+		return text.Write(p)
+	}))
+	return status, text.String()
+}
+
 func TestProduceSaysThatTheQueueIsFullAndWaits(t *testing.T) {
 	q, srv := newDeployment(t)
 	limitFiles(t, q, 300_000)
-	dir := t.TempDir()
-	for i := range uint64(3) {
-		write(t, dir, fmt.Sprint(i, ".wav"), noise(i, 200_000))
-	}
-	var log safeBuffer
-	started := sync.OnceFunc(func() { startWorker(t, io.Discard) })
-	args := append([]string{"produce"}, filesIn(t, dir)...)
-	produced := run(t.Context(), args, io.Discard, writer(func(p []byte) (int, error) {
-		started()
-		return log.Write(p)
-	}))
-	assert.Zero(t, produced)
-	assert.Contains(t, log.String(), fmt.Sprintf("waiting for the queue to take %q: ", filepath.Join(dir, "1.wav")))
-	assert.Contains(t, log.String(), "maximum bytes exceeded")
+	paths := recordings(t, 3, 200_000)
+	status, log := produceThen(t.Context(), func() { startWorker(t, io.Discard) }, paths...)
+	assert.Zero(t, status)
+	assert.Contains(t, log, fmt.Sprintf("waiting for the queue to take %q: ", paths[1]))
+	assert.Contains(t, log, "maximum bytes exceeded")
 	outcome(t, q, 3)
 	assert.Len(t, srv.Records(), 3)
 }
@@ -113,8 +118,8 @@ func TestFileThatNeverFitsIsSkipped(t *testing.T) {
 	q := newQueue(t)
 	limitFiles(t, q, 300_000)
 	dir := t.TempDir()
-	write(t, dir, "a.wav", noise(1, 300_000))
-	write(t, dir, "b.wav", recording(2))
+	write(t, dir, "a.mp3", sized(1, 300_000))
+	write(t, dir, "b.mp3", recording(2))
 	status, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, errOut, "larger than the queue\n")
@@ -124,35 +129,21 @@ func TestFileThatNeverFitsIsSkipped(t *testing.T) {
 func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
 	q := newQueue(t)
 	limitFiles(t, q, 300_000)
-	dir := t.TempDir()
-	first, waits := write(t, dir, "a.wav", noise(1, 200_000)), write(t, dir, "b.wav", noise(2, 200_000))
-	enqueue(t, first)
-	var log safeBuffer
-	changed := sync.OnceFunc(func() {
-		write(t, dir, "b.wav", recording(3))
-		assert.NoError(t, q.remove(t.Context(), jobs(t, q)[jobID(noise(1, 200_000))]))
-	})
-	status := run(t.Context(), []string{"produce", waits}, io.Discard, writer(func(p []byte) (int, error) {
-		changed()
-		return log.Write(p)
-	}))
+	paths := recordings(t, 2, 200_000)
+	enqueue(t, paths[0])
+	status, log := produceThen(t.Context(), func() {
+		assert.NoError(t, os.WriteFile(paths[1], []byte(recording(3)), 0o600))
+		assert.NoError(t, q.remove(t.Context(), jobs(t, q)[jobID(sized(0, 200_000))]))
+	}, paths[1])
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, log.String(), "changed while it was queued")
+	assert.Contains(t, log, "changed while it was queued")
 	assert.Zero(t, stored(t, q))
 	assert.Len(t, jobs(t, q), 1)
 }
 
 func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
-	q := newQueue(t)
-	limitFiles(t, q, 300_000)
-	dir := t.TempDir()
-	for i := range uint64(2) {
-		write(t, dir, fmt.Sprint(i, ".wav"), noise(i, 200_000))
-	}
+	limitFiles(t, newQueue(t), 300_000)
 	ctx, interrupt := context.WithCancel(t.Context())
-	status := run(ctx, append([]string{"produce"}, filesIn(t, dir)...), io.Discard, writer(func(p []byte) (int, error) {
-		interrupt()
-		return len(p), nil
-	}))
+	status, _ := produceThen(ctx, interrupt, recordings(t, 2, 200_000)...)
 	assert.Equal(t, exitInterrupted, status)
 }

@@ -20,8 +20,7 @@ func TestProducersThatMakeANewQueueAtOnceAllSucceed(t *testing.T) {
 	} {
 		start()
 		var group sync.WaitGroup
-		for i := range uint64(4) {
-			path := write(t, t.TempDir(), "a.wav", recording(i))
+		for _, path := range recordings(t, 4, 500) {
 			group.Go(func() {
 				status, _, errOut := command(t, "produce", "-replicas", replicas, path)
 				assert.Zero(t, status, errOut)
@@ -58,12 +57,12 @@ func TestQueueForgetsNothingButAbandonedFiles(t *testing.T) {
 func TestEndedJobsLeaveOnlyTheirResults(t *testing.T) {
 	q, _ := newDeployment(t)
 	dir := t.TempDir()
-	write(t, dir, "a.wav", noise(1, 300_000)) // several chunks
+	write(t, dir, "a.mp3", sized(1, 300_000)) // several chunks
 	write(t, dir, "b.mp3", "%PDF-1.7 xxxxxxxxxx")
 	enqueue(t, filesIn(t, dir)...)
-	startWorker(t, &safeBuffer{})
+	startWorker(t, io.Discard)
 	ended := outcome(t, q, 2)
-	assert.Equal(t, done, ended["a.wav"].State, ended["a.wav"].Reason)
+	assert.Equal(t, done, ended["a.mp3"].State, ended["a.mp3"].Reason)
 	assert.Equal(t, dead, ended["b.mp3"].State)
 	assert.Zero(t, stored(t, q))
 }
@@ -76,7 +75,7 @@ func TestProduceKeepsTheSettingsThatAnOperatorHasGiven(t *testing.T) {
 	require.NoError(t, err)
 	_, err = q.js.UpdateStream(t.Context(), files)
 	require.NoError(t, err)
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	again, err := openQueue(t.Context(), "", 0)
 	require.NoError(t, err)
 	defer again.close()
@@ -86,7 +85,7 @@ func TestProduceKeepsTheSettingsThatAnOperatorHasGiven(t *testing.T) {
 
 func TestJobThatAnOperatorDeletesDoesNotRun(t *testing.T) {
 	q, srv := newDeployment(t)
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	require.NoError(t, q.jobs.bucket.Delete(t.Context(), jobID(recording(1))))
 	startWorker(t, io.Discard)
 	outcome(t, q, 0)

@@ -15,32 +15,30 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-func TestWorkerWhoseKeyIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
-	for status, text := range map[int]string{401: "Unauthenticated.", 403: "This action is unauthorized."} {
-		for _, op := range []aicontenttest.Operation{aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsStore} {
-			q, srv := newDeployment(t)
-			srv.FaultOn(op, 100, aicontenttest.Status(status, `{"message":"`+text+`"}`))
-			enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-			code, _, errOut := command(t, "work")
-			assert.Equal(t, exitFailed, code)
-			assert.Contains(t, errOut, "fleet: "+text+"\n")
+func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
+	for _, refusal := range []struct {
+		op     aicontenttest.Operation
+		status int
+		text   string
+	}{
+		{aicontenttest.TranscriptionsList, 401, "Unauthenticated."},
+		{aicontenttest.TranscriptionsStore, 401, "Unauthenticated."},
+		{aicontenttest.TranscriptionsList, 403, "This action is unauthorized."},
+		{aicontenttest.TranscriptionsStore, 403, "This action is unauthorized."},
+		{aicontenttest.TranscriptionsStore, 404, "No such route."},
+	} {
+		q, srv := newDeployment(t)
+		srv.FaultOn(refusal.op, 100, aicontenttest.Status(refusal.status, `{"message":"`+refusal.text+`"}`))
+		enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+		code, _, errOut := command(t, "work")
+		assert.Equal(t, exitFailed, code)
+		assert.Contains(t, errOut, "fleet: "+refusal.text+"\n")
 
-			// The job waits for a worker with another key.
-			srv.ClearFaults()
-			startWorker(t, io.Discard)
-			assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
-		}
+		// The job waits for a worker with another key or address.
+		srv.ClearFaults()
+		startWorker(t, io.Discard)
+		assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State)
 	}
-}
-
-func TestWorkerAtAWrongAddressMakesNoDeadLetters(t *testing.T) {
-	q, srv := newDeployment(t)
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 100, aicontenttest.Status(404, `{"message":"No such route."}`))
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-	code, _, errOut := command(t, "work")
-	assert.Equal(t, exitFailed, code)
-	assert.Contains(t, errOut, "fleet: No such route.")
-	assert.Equal(t, queued, jobs(t, q)[jobID(recording(1))].State)
 }
 
 // A proxy in front of the service blocks one response. The key is as good as before.
@@ -49,8 +47,8 @@ func TestWorkerSurvivesAFirewall(t *testing.T) {
 		q, srv := newDeployment(t)
 		srv.FaultOn(op, 1, aicontenttest.ActThenStatus(403))
 		startWorker(t, io.Discard)
-		enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-		assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State, op)
+		enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+		assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State, op)
 		assert.Len(t, srv.Records(), 1)
 	}
 }
@@ -58,36 +56,35 @@ func TestWorkerSurvivesAFirewall(t *testing.T) {
 func TestJobThatCannotSucceedIsADeadLetterThatSaysWhy(t *testing.T) {
 	q, srv := newDeployment(t)
 	dir := t.TempDir()
-	refused := write(t, dir, "refused.wav", recording(1))
+	refused := write(t, dir, "refused.mp3", recording(1))
 	write(t, dir, "report.mp3", "%PDF-1.7 "+strings.Repeat("x", 100))
 	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
 	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
 	enqueue(t, filesIn(t, dir)...)
-	var log safeBuffer
-	startWorker(t, &log)
+	var log strings.Builder
+	stop := startWorker(t, &log)
 	outcome(t, q, 2)
+	stop()
 	status, out, errOut := command(t, "results")
 	assert.Equal(t, exitFailed, status)
 	assert.Equal(t, "fleet: dead jobs: 2\n", errOut)
-	assert.Regexp(t, `(?m)^dead\t".*/refused\.wav"\t""\t"The file must be an mp3\."$`, out)
+	assert.Regexp(t, `(?m)^dead\t".*/refused\.mp3"\t""\t"The file must be an mp3\."$`, out)
 	assert.Regexp(t, `(?m)^dead\t".*/report\.mp3"\t""\t"file: must be an audio file.*"$`, out)
 	assert.Contains(t, log.String(), `reason="The file must be an mp3."`)
 	assert.Empty(t, srv.Records())
 
 	// Produced again, it gets another chance.
 	enqueue(t, refused)
-	assert.Eventually(t, func() bool {
-		_, out, _ := command(t, "results")
-		return strings.Contains(out, "done\t")
-	}, time.Minute, 10*time.Millisecond)
+	startWorker(t, io.Discard)
+	assert.Equal(t, done, outcome(t, q, 2)["refused.mp3"].State)
 	assert.Len(t, srv.Records(), 1)
 }
 
 func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 	q, srv := newDeployment(t)
 	dir := t.TempDir()
-	write(t, dir, "lost.wav", recording(1))
-	write(t, dir, "damaged.wav", recording(2))
+	write(t, dir, "lost.mp3", recording(1))
+	write(t, dir, "damaged.mp3", recording(2))
 	enqueue(t, filesIn(t, dir)...)
 	all := jobs(t, q)
 	require.NoError(t, q.remove(t.Context(), all[jobID(recording(1))]))
@@ -103,24 +100,24 @@ func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 
 func TestRecordOfAKilledRunIsTheResult(t *testing.T) {
 	q, srv := newDeployment(t)
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	made := srv.AddTranscription(aicontenttest.Transcription{Name: jobID(recording(1)), Result: "text"})
 	startWorker(t, io.Discard)
-	assert.Equal(t, aicontent.ID(made.ID), outcome(t, q, 1)["a.wav"].Record)
+	assert.Equal(t, aicontent.ID(made.ID), outcome(t, q, 1)["a.mp3"].Record)
 	assert.Zero(t, uploads(srv))
 }
 
 // A worker may be killed after it has saved a result.
 func TestResultOfAKilledRunIsKept(t *testing.T) {
 	q, srv := newDeployment(t)
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	id := jobID(recording(1))
 	j, version, err := q.load(t.Context(), id)
 	require.NoError(t, err)
 	j.State, j.Record = done, "7"
 	require.NoError(t, q.save(t.Context(), id, j, version))
 	startWorker(t, io.Discard)
-	assert.Equal(t, j, outcome(t, q, 1)["a.wav"])
+	assert.Equal(t, j, outcome(t, q, 1)["a.mp3"])
 	assert.Zero(t, stored(t, q))
 	assert.Zero(t, uploads(srv))
 }
@@ -137,7 +134,7 @@ func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 		}
 		return false
 	}, 1, aicontenttest.Fault{})
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	stop <- startWorker(t, io.Discard)
 	<-stopped
 	assert.Equal(t, done, jobs(t, q)[jobID(recording(1))].State)
@@ -156,8 +153,8 @@ func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 		stop()
 		return true
 	}, 1, aicontenttest.HTMLPage(504))
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-	var log safeBuffer
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+	var log strings.Builder
 	assert.Zero(t, run(ctx, []string{"work"}, io.Discard, &log), log.String())
 	assert.Contains(t, log.String(), "finishing the running jobs")
 	assert.Contains(t, log.String(), `level=WARN msg="job waits"`)
@@ -169,16 +166,16 @@ func TestServiceThatIsDownDelaysJobsAndNoMore(t *testing.T) {
 	q, srv := newDeployment(t)
 	srv.FaultN(10, aicontenttest.RefuseConnection())
 	startWorker(t, io.Discard)
-	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
-	assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+	assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State)
 	assert.Len(t, srv.Records(), 1)
 }
 
 func TestNamesThatTheServiceRefusesAreNoReasonToRefuseTheFile(t *testing.T) {
 	q, srv := newDeployment(t)
 	dir := t.TempDir()
-	for i, name := range []string{"a\nb.wav", "c\xff.wav", "d\x1b\".wav"} {
-		write(t, dir, name, recording(uint64(i)))
+	for i, name := range []string{"a\nb.mp3", "c\xff.mp3", "d\x1b\".mp3"} {
+		write(t, dir, name, recording(i))
 	}
 	enqueue(t, filesIn(t, dir)...)
 	startWorker(t, io.Discard)
