@@ -119,7 +119,7 @@ func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, conten
 	}
 	// Without the writer's other methods, so that it gets each byte as it comes.
 	n, err = io.Copy(struct{ io.Writer }{w}, io.MultiReader(bytes.NewReader(head), from))
-	content.Begun = n > 0
+	content.Begun, err = n > 0, redact.NotNil(err)
 	switch {
 	case err != nil && !errors.Is(err, from.failed):
 		content.WriterFailed = true

@@ -871,12 +871,8 @@ func TestErrorsThatAreNilPointersDoNotPanic(t *testing.T) {
 		"a nil *url.Error":          (*url.Error)(nil),
 		"a nil *aicontent.APIError": (*APIError)(nil),
 	} {
-		places := placesOf(t, wrong)
-		for _, name := range []string{
-			"the cause of a context", "the cause, during the attempt", "the cause, within the response",
-			"a hook", "a limiter", "a limiter after a response", "a key source", "a middleware", "a transport",
-		} {
-			err := places[name].run(t)
+		for name, place := range placesOf(t, wrong) {
+			err := place.run(t)
 			require.ErrorContains(t, err, text, name)
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, name)
 			assert.NotEmpty(t, Reason(err), name)

@@ -385,3 +385,23 @@ func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(o.results[1].Err))
 	assert.True(t, Retryable(o.results[0].Err))
 }
+
+// The error of a hook may name the key that the service has refused, and other hooks log it.
+func TestARefusedKeyIsMaskedInTheErrorOfAHook(t *testing.T) {
+	t.Parallel()
+	var told []string
+	tell := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+		return func(res AttemptResult) { told = append(told, res.Err.Error()) }, nil
+	})
+	refuse := WithAttemptHook(func(_ context.Context, a Attempt) (func(AttemptResult), error) {
+		if a.Number == 1 {
+			return nil, nil
+		}
+		return nil, errors.New("no second attempt for key-number-1")
+	})
+	_, err := over(t, script(fakes.Respond(401, `{}`)), rotating(), tell, refuse).Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, ErrUnauthorized)
+	require.Len(t, told, 2)
+	assert.Contains(t, told[1], "no second attempt")
+	assert.NotContains(t, told[1]+err.Error(), "key-number-1")
+}

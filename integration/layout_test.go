@@ -25,8 +25,8 @@ var imports = map[string][]string{
 	"names":   nil,
 	"paging":  {"lenient"},
 	"redact":  nil,
-	"upload":  nil,
-	"wire":    nil,
+	"upload":  {"redact"},
+	"wire":    {"redact"},
 	"once":    {"", "names"},
 }
 

@@ -215,7 +215,7 @@ func (p *picture) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	p.clock.Pause()
 	if err != nil && (err != io.EOF || endsWithEOF(p.ctx)) {
-		err = cmp.Or(endedBy(p.ctx, p.clock), err)
+		err = cmp.Or(endedBy(p.ctx, p.clock), redact.NotNil(err))
 	}
 	return n, err
 }

@@ -163,7 +163,7 @@ func (c *call) ask() error {
 	for _, hook := range c.set.Hooks {
 		done, err := hook(c.ctx, c.last.Number+1)
 		if err != nil {
-			c.tell(Result{Attempt: Attempt{Err: err, Verdict: Verdict{Outcome: NotExecuted}}})
+			c.tell(Result{Attempt: Attempt{Err: err, Reply: Reply{Keys: c.keys}, Verdict: Verdict{Outcome: NotExecuted}}})
 			return err
 		}
 		if done != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 const (
@@ -234,7 +236,7 @@ func (p *pipe) close() {
 	}
 }
 
-// guard calls f and returns its error, or its panic as an error.
+// guard calls f, the user's code, and returns its error, or its panic as an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -245,5 +247,5 @@ func guard(f func() error) (err error) {
 			err = fmt.Errorf("it panicked: %v", v)
 		}
 	}()
-	return f()
+	return redact.NotNil(f())
 }

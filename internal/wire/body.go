@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // decompress makes the body of resp decompress itself if it begins as gzip, whatever the header says: proxies
@@ -98,7 +100,7 @@ func (b *body) check(err error) error {
 	}
 	b.err = err
 	if err != io.EOF {
-		b.err = fmt.Errorf("%w: %w", ErrCutOff, err)
+		b.err = fmt.Errorf("%w: %w", ErrCutOff, redact.NotNil(err))
 	}
 	b.zip.src.Reset(nil)
 	unzippers.Put(b.zip)
@@ -122,6 +124,7 @@ func ReadBody(resp *http.Response, limit int64) (string, error) {
 	for {
 		n, err := resp.Body.Read(piece[:])
 		body.Write(piece[:n])
+		err = redact.NotNil(err)
 		switch {
 		case int64(body.Len()) > limit:
 			err = fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
