@@ -42,10 +42,10 @@
 //
 // # Retries and timeouts
 //
-// After transient failures, a call makes up to four attempts by default, with random pauses in between. Store is retried
-// only if the service cannot have executed the request. The table of [OutcomeOf] has each failure, [RetryPolicy] the
-// pauses. If a pause would exceed the context's deadline or the policy's longest Retry-After, the call returns its error
-// at once.
+// After transient failures, a call makes up to four attempts by default, with random pauses in between. Store is
+// retried only if the service cannot have executed the request. The table of [OutcomeOf] has each failure,
+// [RetryPolicy] the pauses. If a pause would exceed the context's deadline or the policy's longest Retry-After, the
+// call returns its error at once.
 //
 // Only the context limits a whole call; [WithResponseTimeout], [WithStoreTimeout] and [WithStallTimeout] limit each
 // attempt.

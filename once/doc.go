@@ -36,9 +36,9 @@
 // If a process dies, the others wait for its record, at most the settle time ([WithSettleTime]) and two minutes. A
 // restart does not extend the wait. PROTOCOL.md, beside the code, has all rules with their reasons.
 //
-// No call creates a record for the name again until Delete frees the name, even if no list shows the record. If the name
-// of a known record changes, the error is a [*aicontent.ConflictError]: a person renamed the record, or a reset database
-// gave its ID to another one. Delete then frees the name and keeps the record.
+// No call creates a record for the name again until Delete frees the name, even if no list shows the record. If the
+// name of a known record changes, the error is a [*aicontent.ConflictError]: a person renamed the record, or a reset
+// database gave its ID to another one. Delete then frees the name and keeps the record.
 //
 // The outcome of an [*Error] is Executed if the record was created, Unknown while a request may still create it, and
 // NotExecuted if there is none and never will be.

@@ -163,7 +163,8 @@ func (c *call) ask() error {
 	for _, hook := range c.set.Hooks {
 		done, err := hook(c.ctx, c.last.Number+1)
 		if err != nil {
-			c.tell(Result{Attempt: Attempt{Err: err, Reply: Reply{Keys: c.keys}, Verdict: Verdict{Outcome: NotExecuted}}})
+			refused := Attempt{Err: err, Reply: Reply{Keys: c.keys}, Verdict: Verdict{Outcome: NotExecuted}}
+			c.tell(Result{Attempt: refused})
 			return err
 		}
 		if done != nil {

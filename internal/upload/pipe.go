@@ -18,8 +18,9 @@ const (
 	// pieceSize is the largest Read of a user's reader, in bytes. net/http asks for as much.
 	pieceSize = 32 << 10
 	// largePiece is the largest Read of a file that the SDK opened, in the first largePipes pipes of the process, and
-	// smallPiece in all others. Pieces of 64, 128 and 256 KiB cost an upload over loopback 1.5, 1.2 and 1.05 times the CPU
-	// time of net/http by hand, because the goroutine wakes less often. With small pieces, 64 uploads at once hold 14 MiB.
+	// smallPiece in all others. Pieces of 64, 128 and 256 KiB cost an upload over loopback 1.5, 1.2 and 1.05 times the
+	// CPU time of net/http by hand, because the goroutine wakes less often. With small pieces, 64 uploads at once hold
+	// 14 MiB.
 	largePiece = 256 << 10
 	smallPiece = 64 << 10
 	largePipes = 3
