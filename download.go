@@ -27,7 +27,7 @@ import (
 // resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // The first bytes decide whether a response is a picture, not its Content-Type. The error is a [*DecodeError] for a
-// response that is empty, text, JSON, XML or HTML, or compressed in an unknown way, and for a picture that is cut off.
+// picture that ends early, and for a response that is empty, text, JSON, XML or HTML, or compressed in an unknown way.
 //
 // Download is retried after transient failures until the first byte is written to w. A later failure leaves the written
 // bytes in w: call again with an empty w. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the
