@@ -180,3 +180,21 @@ func jobID(content string) string {
 	hash.Write([]byte(content))
 	return idOf("", jetstream.GetObjectDigestValue(hash))
 }
+
+// A safeBuffer takes the writes of many goroutines.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -61,7 +61,7 @@ func TestJobThatCannotSucceedIsADeadLetterThatSaysWhy(t *testing.T) {
 	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
 	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
 	enqueue(t, filesIn(t, dir)...)
-	var log strings.Builder
+	var log safeBuffer
 	stop := startWorker(t, &log)
 	outcome(t, q, 2)
 	stop()
@@ -154,7 +154,7 @@ func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 		return true
 	}, 1, aicontenttest.HTMLPage(504))
 	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	var log strings.Builder
+	var log safeBuffer
 	assert.Zero(t, run(ctx, []string{"work"}, io.Discard, &log), log.String())
 	assert.Contains(t, log.String(), "finishing the running jobs")
 	assert.Contains(t, log.String(), `level=WARN msg="job waits"`)
