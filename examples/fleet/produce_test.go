@@ -73,6 +73,7 @@ func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
 	for name, j := range outcome(t, q, 20) {
 		assert.Equal(t, done, j.State, "%s: %s", name, j.Reason)
 	}
+	assert.Zero(t, stored(t, q))
 	assert.Len(t, srv.Records(), 20)
 	assert.Equal(t, 20, uploads(srv))
 }

@@ -74,21 +74,17 @@ func work(ctx context.Context, args []string, out io.Writer) error {
 
 // take runs jobs, one after another, until taking ends or no job can run. It does not interrupt a job that has begun.
 func (w *worker) take(taking context.Context) error {
-	messages, err := w.q.workers.Messages(jetstream.PullMaxMessages(1), jetstream.PullExpiry(5*time.Second),
-		jetstream.WithMessagesErrOnMissingHeartbeat(false))
-	if err != nil {
-		return err
-	}
-	defer messages.Stop()
-	for {
-		msg, err := messages.Next(jetstream.NextContext(taking))
-		if err != nil {
-			return err
-		}
-		if err := w.handle(context.WithoutCancel(taking), msg); refused(err) {
+	for taking.Err() == nil {
+		fetch, cancel := context.WithTimeout(taking, 5*time.Second)
+		msg, err := w.q.workers.Next(jetstream.FetchContext(fetch))
+		cancel()
+		if err != nil { // there is no job, or NATS cannot be reached
+			_ = pause(taking, time.Second)
+		} else if err := w.handle(context.WithoutCancel(taking), msg); refused(err) {
 			return err
 		}
 	}
+	return nil
 }
 
 // handle advances the job of a message. If that fails, or the worker is killed, the message comes again.
