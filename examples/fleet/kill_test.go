@@ -18,8 +18,8 @@ import (
 
 var fleetSeed = flag.Uint64("fleet.seed", 0, "seed of the test that kills; 0 draws one")
 
-// Workers, a producer and a node of the queue are killed while the service fails. No job is lost, and none is paid for twice. The
-// name of a recording that a killed worker was sending is open for the settle time and two minutes.
+// Workers, a producer and a node of the queue are killed while the service fails. No job is lost, and none is paid for
+// twice. The name of a recording that a killed worker was sending is open for the settle time and two minutes.
 func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	seed := *fleetSeed
 	if seed == 0 {

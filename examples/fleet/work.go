@@ -57,7 +57,7 @@ func work(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { log.Info("finishing the running jobs; a second signal leaves them to others") })()
+	defer context.AfterFunc(ctx, func() { log.Info("finishing the running jobs; a second signal ends the worker") })()
 	w := &worker{q, names, log}
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
