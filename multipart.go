@@ -34,16 +34,16 @@ type File struct {
 }
 
 // FileFromPath returns the regular file at path, opened anew for each attempt. Its name is the last element of path.
-// Problems with the file are reported when it is used. A call whose context ends leaves an Open or Read behind that
-// hangs, as on a network disk.
+// Problems with the file are reported when it is used. If the context ends while an Open or Read hangs, as on a network
+// disk, the call returns and leaves it behind.
 func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
 // FileFromFS returns the file at path in fsys, opened anew for each attempt and read on another goroutine. Its name is
-// the last element of path. It may be any file but a directory, because object stores report irregular files, whose
-// size is File.Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is read all the
-// same. A call whose context ends leaves an Open or Read behind that hangs.
+// the last element of path. It may be any file except a directory, because object stores report irregular files. The
+// size of such a file is File.Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is
+// read all the same. If the context ends while an Open or Read hangs, the call returns and leaves it behind.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }

@@ -134,8 +134,8 @@ func WithHTTPClient(hc *http.Client) Option {
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
 // once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
 // must send a request with next, and only once: the SDK cannot observe requests that it sends by other means, and a
-// repeated create request is billed twice. Without a response, an attempt for which next was not called with the
-// request's context is Unknown, or NotExecuted if the end of an upload was not read. To refuse attempts, use
+// repeated create request is billed twice. If there is no response and next was not called with the request's context,
+// the attempt is Unknown, but NotExecuted if it is an upload whose end was not read. To refuse attempts, use
 // [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
@@ -186,8 +186,8 @@ const maxBudget = 100_000_000
 
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
 // budget starts full; the default is 100, and 0 is no limit. Each retry takes one, except after a Retry-After or a 401.
-// A call that succeeds returns what its retries took; without retries, it earns a tenth. More than 100 million count as
-// 100 million.
+// A call that succeeds after retries returns them; one that succeeds without a retry adds a tenth. More than 100
+// million count as 100 million.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
@@ -288,8 +288,8 @@ func WithQuery(key, value string) CallOption {
 
 // WithFormField sets a form field of a Store or Update call, such as one that the API does not document. It overrides a
 // documented field of the same name, and can supply a required one. Of several, the last one counts; values of a name
-// that ends in [] add up. A transcription's file is an error, and so is the name of a Store call whose params have one:
-// FindByName would not find the record by it.
+// that ends in [] add up. The key file of a transcription is an error. So is the key name of a Store call whose params
+// have a Name: FindByName would not find the record by params.Name.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{

@@ -33,13 +33,14 @@ func (o Outcome) String() string {
 }
 
 // OutcomeOf returns the outcome of the call that returned err. After NotExecuted, the call created and changed nothing.
-// After Executed or Unknown, a Store call may have been billed: look for the record before you store it again.
+// After Executed or Unknown, a Store call may have been billed. Before you store it again, look for the record; after
+// Unknown, wait first, because it may appear minutes later.
 //
 // [Retryable] is the second answer that a program needs: whether it may make the same call again.
 //
-// The table lists how an attempt can end; the first row that applies counts. Others and store say whether the SDK
-// retries it by itself (1x: once). Retryable says whether you may call again; there, "others" means yes, except for
-// Store.
+// The table lists how an attempt can end; the first row that applies counts. The columns others, for all methods but
+// Store, and store say whether the SDK retries it by itself (1x: once). The column retryable has the result of
+// Retryable; in it, others means no for Store, and yes for other methods.
 //
 //	the attempt ended with                                    outcome      others  store  retryable
 //	invalid arguments                                         NotExecuted  no      no     no

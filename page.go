@@ -77,10 +77,10 @@ func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the next page, with the filters and options of the first call, or nil without an error after the last.
-// It leaves out records that moved there from this page. The error matches [ErrPagination] if the service does not say
-// whether a page follows a full one, leads back to an earlier page, or repeats this page's records. Deletions between
-// the calls may hide records, as in All.
+// Next returns the next page, with the filters and options of the first call except its page, or nil without an error
+// after the last. It leaves out records that moved there from this page. The error matches [ErrPagination] if the
+// service does not say whether a page follows a full one, leads back to an earlier page, or repeats this page's
+// records. Deletions between the calls may hide records, as in All.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	page, _, err := p.next(ctx)
 	return page, err

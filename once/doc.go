@@ -27,8 +27,8 @@
 // # How it works
 //
 //  1. If the ledger knows the record's ID, the call shows the record and returns it.
-//  2. Otherwise it searches for the name. If an earlier request may still create the record, it pauses and begins
-//     again.
+//  2. Otherwise it searches for the name, and returns the record if it finds one. If it finds none, and an earlier
+//     request may still create the record, it pauses and begins again.
 //  3. Otherwise it announces its own request: it writes to the ledger the time until which the request may create a
 //     record. If two calls try at once, the ledger accepts one. Then the call makes one plain Store call.
 //  4. It writes the result to the ledger. If the outcome is Unknown, it begins again without another Store call.
@@ -36,9 +36,10 @@
 // If a process dies, the others wait for its record, at most the settle time ([WithSettleTime]) and two minutes. A
 // restart does not extend the wait. PROTOCOL.md, beside the code, has all rules with their reasons.
 //
-// No call creates a record for the name again until Delete frees the name, even if no list shows the record. If the
-// name of a known record changes, the error is a [*aicontent.ConflictError]: a person renamed the record, or a reset
-// database gave its ID to another one. Delete then frees the name and keeps the record.
+// No call creates a record for the name again until Delete frees the name, even if no list shows the record, unless the
+// record was deleted without this package. If the name of a known record changes, the error is a
+// [*aicontent.ConflictError]: a person renamed the record, or a reset database gave its ID to another one. Delete then
+// frees the name and keeps the record.
 //
 // The outcome of an [*Error] is Executed if the record was created, Unknown while a request may still create it, and
 // NotExecuted if there is none and never will be.
@@ -60,7 +61,8 @@
 //	  the record appears a minute later                    0         7  1 min
 //	  no record appears                                    1        39  sends after 17 min
 //
-// A call searches 1, 3, 7, 15 and 31 seconds after its first search, then every 30 seconds, or later for a Retry-After.
+// A call searches 1, 3, 7, 15 and 31 seconds after its first pause began, then every 30 seconds, or later for a
+// Retry-After.
 // In between it reads the ledger every second. A worker with WithMaxWait(0) that calls again at RetryAt makes as many
 // searches.
 //

@@ -60,8 +60,8 @@ func (e *Error) Outcome() aicontent.Outcome {
 // Retryable answers [aicontent.Retryable]: whether the same call may succeed. It is always safe.
 func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
-// RetryAt answers [aicontent.RetryAt] with the time of the call's next search. While a request is open, these are 1, 3,
-// 7, 15 and 31 seconds after the last write of the entry, then every 30 seconds, at the latest Until; a longer
+// RetryAt answers [aicontent.RetryAt] with the next useful time for the same call. While a request is open, these are
+// 1, 3, 7, 15 and 31 seconds after the last write of the entry, then every 30 seconds, at the latest Until; a longer
 // Retry-After counts instead. It is zero if your own backoff is as good.
 func (e *Error) RetryAt() time.Time {
 	if e == nil {

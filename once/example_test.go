@@ -27,7 +27,7 @@ func exampleClient() (*aicontent.Client, func()) {
 func Example() {
 	client, done := exampleClient()
 	defer done()
-	names, err := once.New(client, once.InMemory()) // once.Dir(path) where it must survive a restart
+	names, err := once.New(client, once.InMemory()) // once.Dir(path) for several processes or restarts
 	if err != nil {
 		panic(err)
 	}

@@ -18,7 +18,7 @@ import (
 func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	names, err := once.New(client, once.InMemory()) // once.Dir(path) where it must survive a restart
+	names, err := once.New(client, once.InMemory()) // once.Dir(path) for several processes or restarts
 	if err != nil {
 		return err
 	}

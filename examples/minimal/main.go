@@ -22,7 +22,7 @@ func main() {
 		Style:       aicontent.StyleIllustration,
 	})
 	if err != nil {
-		log.Fatalf("outcome %v: %v", aicontent.OutcomeOf(err), err) // unknown: look before you store it again
+		log.Fatalf("outcome %v: %v", aicontent.OutcomeOf(err), err) // unknown: wait and look before you store again
 	}
 	fmt.Println(image.ID, image.URL)
 }
