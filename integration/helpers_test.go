@@ -19,9 +19,6 @@ var (
 	aStore     = aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}
 )
 
-// underRace reports whether the race detector is on.
-var underRace bool
-
 // allTen are the ten operations and both iterators.
 func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.CallOption) error {
 	calls := fakes.Calls("images", c.Images, aStore, aicontent.ImageUpdateParams{Favorite: new(true)})

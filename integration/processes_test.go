@@ -297,11 +297,11 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 	w.end(t, start, excuses, places)
+	t.Logf("the longest wait after a disturbance: %v", w.longest)
 }
 
-// scenes are what is played: each event at each operation of some casts, each cast with each service, the scenes that
-// need not end well, and scenes that are drawn. Under the race detector there are fewer of all but the third. In CI,
-// go test ./... plays these without the detector, and -seq.full plays more.
+// scenes returns the scenes that are played: each event at each operation of some casts, each cast with each service,
+// those that need not end well, and some that are drawn.
 func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 	walk := func(cast, service, who string, all ...string) {
 		for _, strikes := range all {
@@ -313,14 +313,11 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 	}
 	add := func(s scene) { jobs = append(jobs, func(t *testing.T) { w.scene(t, s) }) }
 	full := []string{"ok", "late-504", "act-201-empty", "422", "409", "minutes", "429,501", "503-early,lose-response"}
+	walk("alone", "prompt", "a", "502")
+	walk("alone", "beats", "a", "502")
 	walk("two", "replica", "a", "lose-response")
 	walk("delete", "prompt", "b", "ok")
-	draws := 20
-	if !underRace {
-		walk("alone", "prompt", "a", "502")
-		walk("alone", "beats", "a", "502")
-		draws = 200
-	}
+	draws := 200
 	if *seqFull {
 		walk("alone", "prompt", "a", full...)
 		walk("two", "beats", "a", "ok", "502", "act-201-empty")
@@ -342,9 +339,6 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 		service, all := "flicker", append([]string{"lose-response", "502"}, full...)
 		if strings.HasPrefix(cast, "relay") {
 			service, all = "quick", []string{"ok", "502", "lose-response", "act-201-empty"}
-		}
-		if underRace {
-			all = all[:1]
 		}
 		for _, strikes := range all {
 			for _, service := range []string{"prompt", service} {

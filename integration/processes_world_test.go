@@ -43,8 +43,7 @@ type stage struct {
 	requests  int    // of the service
 	fired     []bool // events
 	disturbed time.Time
-	killed    time.Time     // when all were killed
-	took      time.Duration // the longest wait after a disturbance
+	killed    time.Time // when all were killed
 }
 
 // tick is the next moment. What the service has done since the last one has happened by then.

@@ -175,14 +175,9 @@ func TestSequences(t *testing.T) {
 	w.end(t, start, []string{tooLateExcuse, renamedExcuse}, places)
 }
 
-// mode walks the sequences of a mode. Each of one that is interrupted is played for some twenty moments. Under the race
-// detector there is no sequence of two strikes, none with a strike and an obstacle or a personality, and an obstacle
-// meets the first request alone. In CI, go test ./... plays these without the detector, and -seq.full plays more.
+// mode walks the sequences of a mode. Each of one that is interrupted is played for some twenty moments.
 func (w *walk) mode(t *testing.T, s sequence) {
 	long, short, last := extent{1, 2}, extent{0, 1}, 2
-	if underRace {
-		long, short, last = extent{1, 1}, extent{0, 0}, 1
-	}
 	if *seqFull {
 		long, short, last = extent{1, 3}, extent{0, 2}, 3
 	}

@@ -37,6 +37,7 @@ type course struct {
 	srv        *aicontenttest.Server
 	start      time.Time
 	lasted     time.Duration
+	took       time.Duration // the longest wait after a disturbance
 
 	mu         sync.Mutex
 	calm       bool // nothing goes wrong any more
@@ -74,7 +75,7 @@ type walk struct {
 	mu                       sync.Mutex
 	courses, calls           int
 	requests                 int
-	virtual                  time.Duration
+	virtual, longest         time.Duration
 	visited, excuses, faulty map[string]int
 }
 
@@ -90,6 +91,7 @@ func (w *walk) add(t *testing.T, mode string, name fmt.Stringer, c *course, call
 	w.calls += calls
 	w.requests += len(c.srv.Requests())
 	w.virtual += c.lasted
+	w.longest = max(w.longest, c.took)
 	for _, place := range visited {
 		w.visited[place]++
 	}
