@@ -17,10 +17,9 @@ const (
 	Grace = 100 * time.Millisecond
 	// pieceSize is the largest Read of a user's reader, in bytes. net/http asks for as much.
 	pieceSize = 32 << 10
-	// largePiece is the largest Read of a file that the SDK opened, in the first largePipes pipes of the process, and
-	// smallPiece in all others. Pieces of 64, 128 and 256 KiB cost an upload over loopback 1.5, 1.2 and 1.05 times the
-	// CPU time of net/http by hand, because the goroutine wakes less often. With small pieces, 64 uploads at once hold
-	// 14 MiB.
+	// largePiece is the largest Read of a file that the SDK opened, in up to largePipes pipes at once, and smallPiece
+	// in all others. Pieces of 64, 128 and 256 KiB cost an upload over loopback 1.5, 1.2 and 1.05 times the CPU time of
+	// net/http by hand, because the goroutine wakes less often. With small pieces, 64 uploads at once hold 14 MiB.
 	largePiece = 256 << 10
 	smallPiece = 64 << 10
 	largePipes = 3
@@ -41,15 +40,14 @@ type input struct {
 
 // takeRoom returns the size of the pieces read ahead, and a function that gives the room for them back.
 func (in *input) takeRoom() (size int, free func()) {
-	size, free = largePiece, func() { large.Add(-1) }
+	if 0 < in.size && in.size < smallPiece {
+		return int(in.size) + 1, func() {} // with room to see that the file has grown
+	}
 	if large.Add(1) > largePipes {
-		free()
-		size, free = smallPiece, func() {}
+		large.Add(-1)
+		return smallPiece, func() {}
 	}
-	if in.size > 0 {
-		size = int(min(int64(size), in.size+1)) // with room to see that the file has grown
-	}
-	return size, free
+	return largePiece, func() { large.Add(-1) }
 }
 
 // pipe reads a source. User code and all calls that may block run on one goroutine, which turns a panic into an error.

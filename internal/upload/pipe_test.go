@@ -113,13 +113,13 @@ func TestOnlyAFewUploadsHaveLargePieces(t *testing.T) {
 		t.Cleanup(p.close)
 		return p
 	}
+	assert.Equal(t, 1001, open(1000).room, "a small file needs no more")
 	first := open(largePiece)
 	assert.Equal(t, largePiece, first.room)
 	for range largePipes - 1 {
 		assert.Equal(t, largePiece, open(largePiece).room)
 	}
 	assert.Equal(t, smallPiece, open(largePiece).room)
-	assert.Equal(t, 1001, open(1000).room, "a small file needs no more")
 	first.close()
 	assert.Equal(t, largePiece, open(largePiece).room, "an upload that has ended keeps its room")
 }
