@@ -227,6 +227,9 @@ func TestDownloadIsRetriedUntilTheFirstByteIsWritten(t *testing.T) {
 	requests = 0
 	_, err = c.Images.Download(t.Context(), at(pictures.URL), file)
 	require.ErrorAs(t, err, new(*DecodeError))
+	position, err := file.Seek(0, io.SeekCurrent)
+	require.NoError(t, err)
+	assert.EqualValues(t, len("BMpictureBMpicBMpic"), position, "a caller may go on writing")
 	content, err := os.ReadFile(file.Name())
 	require.NoError(t, err)
 	assert.Equal(t, "BMpictureBMpicBMpic", string(content), "a file is not started over, either")
