@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	// Under nohup, the programs that a test starts would ignore a hangup, as this one does.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(m.Run())
 }
 
