@@ -38,9 +38,9 @@ func (o Outcome) String() string {
 //
 // [Retryable] is the second answer that a program needs: whether it may make the same call again.
 //
-// The table lists how an attempt can end; the first row that applies counts. The columns others, for all methods but
-// Store, and store say whether the SDK retries it by itself (1x: once). The column retryable has the result of
-// Retryable; in it, others means no for Store, and yes for other methods.
+// The table lists how an attempt can end; the first row that applies counts. Two columns say whether the SDK makes
+// another attempt by itself (1x: only one): store for Store, others for all other methods. The column retryable is the
+// result of Retryable; there, others means yes, except for Store.
 //
 //	the attempt ended with                                    outcome      others  store  retryable
 //	invalid arguments                                         NotExecuted  no      no     no
