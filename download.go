@@ -18,8 +18,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Download writes the picture at image.URL to w and returns the number of bytes written. For an image without a URL, the
-// error is a [*ValidationError]: call Show again later.
+// Download writes the picture at image.URL to w and returns the number of bytes written. For an image without a URL,
+// the error is a [*ValidationError]: call Show again later.
 //
 // The service chooses the URL, and so the hosts, which learn the User-Agent but no API key, header, query, cookie or
 // client certificate of the client. To refuse hosts, check the URL first, or use a client whose CheckRedirect and
