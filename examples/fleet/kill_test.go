@@ -29,13 +29,13 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	nodes, srv := startCluster(t), newService(t, aicontenttest.Latency(300*time.Millisecond))
 	srv.Chaos(seed, 0.15)
-	const count, kills = 200, 8
+	const count, kills, size = 200, 8, 300_000 // three chunks each
 	hashes := map[string]string{}
 	for i := range count {
-		content := sized(i, 2000)
+		content := sized(i, size)
 		hashes[jobID(content)] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	}
-	paths := recordings(t, count, 2000)
+	paths := recordings(t, count, size)
 	produce := append([]string{"produce", "-replicas", "3"}, paths...)
 	enqueue(t, "-replicas", "3", paths[0])
 	q, err := openQueue(t.Context(), "", 0)

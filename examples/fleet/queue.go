@@ -50,6 +50,9 @@ type job struct {
 	Reason   string                `json:"reason,omitempty"` // why it is dead
 }
 
+// chunkSubject returns the subject of the chunks of the job's object.
+func (j job) chunkSubject() string { return fileSubject + "C." + j.Chunks }
+
 // The states of a job.
 const (
 	queued = "queued"
@@ -182,13 +185,21 @@ func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
 	}
 	defer object.Close()
 	_, err = io.Copy(to, object)
-	return err
+	if !errors.Is(err, jetstream.ErrDigestMismatch) {
+		return err
+	}
+	// The object is read from any replica, and one that lags ends it early. Only the leader knows whether chunks are lost.
+	chunks, leaderErr := q.chunks.Info(ctx, jetstream.WithSubjectFilter(j.chunkSubject()))
+	if info, _ := object.Info(); leaderErr == nil && chunks.State.Subjects[j.chunkSubject()] == uint64(info.Chunks) {
+		return errors.New("a NATS server does not have all of the file yet")
+	}
+	return cmp.Or(leaderErr, err)
 }
 
 // remove removes the file of a job, if it is there. ObjectStore.Delete needs room for a marker, which a full store does
 // not have.
 func (q *queue) remove(ctx context.Context, j job) error {
-	chunks := jetstream.WithPurgeSubject(fileSubject + "C." + j.Chunks)
+	chunks := jetstream.WithPurgeSubject(j.chunkSubject())
 	name := jetstream.WithPurgeSubject(fileSubject + "M." + base64.URLEncoding.EncodeToString([]byte(j.Object)))
 	return errors.Join(q.chunks.Purge(ctx, chunks), q.chunks.Purge(ctx, name))
 }

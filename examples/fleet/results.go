@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -26,15 +27,23 @@ func results(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer q.close()
-	entries, err := q.jobs.bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	bucket, err := q.jobs.bucket.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("count the jobs: %w", err)
+	}
+	entries, err := q.jobs.bucket.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("read the jobs: %w", err)
 	}
 	defer func() { _ = entries.Stop() }()
-	died := 0
+	read, died := uint64(0), 0
 	for entry := range entries.Updates() {
 		if entry == nil { // all have come
 			break
+		}
+		read++
+		if entry.Operation() != jetstream.KeyValuePut { // deleted by an operator
+			continue
 		}
 		var j job
 		if err := json.Unmarshal(entry.Value(), &j); err != nil {
@@ -50,6 +59,9 @@ func results(ctx context.Context, args []string, out io.Writer) error {
 		if _, err := fmt.Fprintf(out, "%s\t%q\t%q\t%q\n", j.State, j.File, j.Record, j.Reason); err != nil {
 			return err
 		}
+	}
+	if read < bucket.Values() { // The leader has counted, and any replica may have listed.
+		return errors.New("rows are missing: a NATS server lags behind the others; run results again")
 	}
 	if died > 0 {
 		return fmt.Errorf("dead jobs: %d", died)

@@ -26,6 +26,16 @@ func TestResultsAreOfTheTimeThatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestResultsLeaveOutJobsThatAnOperatorDeleted(t *testing.T) {
+	q := newQueue(t)
+	add(t, q, "1", job{File: "a.mp3", State: done})
+	add(t, q, "2", job{File: "b.mp3", State: dead})
+	require.NoError(t, q.jobs.bucket.Delete(t.Context(), "2"))
+	status, out, errOut := command(t, "results")
+	assert.Zero(t, status, errOut)
+	assert.Equal(t, "done\t\"a.mp3\"\t\"\"\t\"\"\n", out)
+}
+
 func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	add(t, newQueue(t), "1", job{File: "a.mp3", State: done})
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
