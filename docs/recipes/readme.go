@@ -40,7 +40,7 @@ func download(ctx context.Context, client *aicontent.Client, image *aicontent.Im
 	if err != nil {
 		return err
 	}
-	_, err = client.Images.Download(ctx, image, file) // image is what Show, Store or a list returned
+	_, err = client.Images.Download(ctx, image, file) // image is from Show, Store or a list
 	return errors.Join(err, file.Close())
 }
 
