@@ -101,9 +101,7 @@ func (q *queue) add(ctx context.Context, id string, j job, file io.Reader) error
 	if err != nil || version != "" && earlier.State != dead {
 		return err
 	}
-	transfer, cancel := context.WithTimeout(ctx, transferTime(j.Size))
-	defer cancel()
-	info, err := q.files.Put(transfer, jetstream.ObjectMeta{Name: j.Object}, file)
+	info, err := q.files.Put(ctx, jetstream.ObjectMeta{Name: j.Object}, file)
 	if err != nil {
 		return err
 	}

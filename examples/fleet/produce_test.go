@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -147,4 +149,19 @@ func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	status, _ := produceThen(ctx, interrupt, recordings(t, 2, 200_000)...)
 	assert.Equal(t, exitInterrupted, status)
+}
+
+// A NATS server that dies acknowledges nothing more of a file that it was receiving.
+func TestLargeFileWhosePartsAreNotAcknowledgedFailsAfterTheTimeOfOnePart(t *testing.T) {
+	q := newQueue(t)
+	config := q.chunks.CachedInfo().Config
+	config.NoAck = true
+	_, err := q.js.UpdateStream(t.Context(), config)
+	require.NoError(t, err)
+	q.files, err = objectStore(t.Context(), q.js, 100*time.Millisecond)
+	require.NoError(t, err)
+	content := sized(1, 20_000_000)
+	err = q.add(t.Context(), jobID(content), job{Object: "a", Size: int64(len(content))}, strings.NewReader(content))
+	assert.ErrorIs(t, err, jetstream.ErrAsyncPublishTimeout)
+	assert.Empty(t, jobs(t, q))
 }

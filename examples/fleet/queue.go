@@ -31,11 +31,8 @@ const (
 	fileSubject = "$O." + filesStore + "."
 )
 
-// transferTime returns the longest time for a file between this machine and NATS. If a NATS server dies meanwhile, the
-// transfer may stall until then.
-func transferTime(size int64) time.Duration {
-	return 30*time.Second + time.Duration(size/200e3)*time.Second
-}
+// ackTime is the longest time until NATS acknowledges a part of a file. A NATS server that dies acknowledges none.
+const ackTime = 30 * time.Second
 
 // A job is an entry of the bucket of jobs. Each change makes a message for the workers: of a queued job, to run it, and
 // of one that has ended, to remove its object.
@@ -152,9 +149,19 @@ func (q *queue) open(ctx context.Context, replicas int) error {
 	}
 	q.jobs.bucket, errs[1] = q.js.KeyValue(ctx, jobsBucket)
 	q.ledger.bucket, errs[2] = q.js.KeyValue(ctx, ledgerBucket)
-	q.files, errs[3] = q.js.ObjectStore(ctx, filesStore)
+	q.files, errs[3] = objectStore(ctx, q.js, ackTime)
 	q.chunks, errs[4] = q.js.Stream(ctx, "OBJ_"+filesStore)
 	return cmp.Or(errs[:]...)
+}
+
+// objectStore opens the store of files. Put fails if a part is not acknowledged in time, unless its context has a
+// deadline.
+func objectStore(ctx context.Context, js jetstream.JetStream, ackTime time.Duration) (jetstream.ObjectStore, error) {
+	js, err := jetstream.New(js.Conn(), jetstream.WithDefaultTimeout(ackTime))
+	if err != nil {
+		return nil, err
+	}
+	return js.ObjectStore(ctx, filesStore)
 }
 
 // load returns a job and the version of its entry, which is empty if there is no such job.
@@ -177,7 +184,7 @@ func (q *queue) save(ctx context.Context, id string, j job, version string) erro
 
 // fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
 func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, transferTime(j.Size))
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second+time.Duration(j.Size/200e3)*time.Second)
 	defer cancel()
 	object, err := q.files.Get(ctx, j.Object)
 	if err != nil {
