@@ -52,8 +52,8 @@
 //
 // # Options
 //
-// Give options of a client to NewClient. Give options of a call to a method or, except for WithResponse, to NewClient
-// as the default of all calls.
+// Pass client options to NewClient. Pass call options to a method, or to NewClient as the default of all calls (not
+// WithResponse).
 //
 //	WithHTTPClient        client  an http.Client of yours: TLS, proxies, dialers
 //	WithMiddleware        client  wraps the transport: tracing, signing, caching

@@ -25,7 +25,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
-// Sentinels for [errors.Is]. An [APIError] matches the one for its status code.
+// Sentinels for [errors.Is]. An [APIError] matches the one of its status code; a 404 needs JSON.
 var (
 	ErrBadRequest   = errors.New("bad request")       // 400
 	ErrUnauthorized = errors.New("unauthorized")      // 401, and a redirect to a login page
@@ -42,8 +42,9 @@ var (
 // that page's [*DecodeError]. The records before it are valid, but there may be more.
 var ErrPagination = errors.New("pagination")
 
-// ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
-// in a [*ValidationError] if reading fails before the first attempt, otherwise in a [*CallError].
+// ErrFile means that the file of an upload could not be sent: its reader failed or stalled, the file changed, or a
+// progress function panicked. It is in a [*ValidationError] if reading fails before the first attempt, otherwise in a
+// [*CallError].
 var ErrFile error = upload.ErrSource
 
 // ValidationError lists the problems with the arguments of a call, at most one for each field. Nothing was sent. It
@@ -105,8 +106,8 @@ func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
 // Unwrap returns the causes, such as why a file cannot be read.
 func (e *ValidationError) Unwrap() []error { return e.causes }
 
-// APIError is a response with a status other than 2xx, including a refused redirect. It matches the sentinel of its
-// status. The API key is masked wherever the service sent it back.
+// APIError is a response with a status other than 2xx, including a refused redirect. It matches a sentinel such as
+// [ErrNotFound]. The API key is masked wherever the service sent it back.
 type APIError struct {
 	StatusCode int
 	Method     string
@@ -133,7 +134,7 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
-// Outcome answers [OutcomeOf]. An APIError that a program made is judged by its StatusCode.
+// Outcome returns the outcome for [OutcomeOf]. An APIError that a program made is judged by its StatusCode.
 func (e *APIError) Outcome() Outcome {
 	if e.op == "" {
 		return Outcome(e.judge().Outcome)
@@ -285,7 +286,7 @@ type summary struct {
 	note      string // in parentheses at the end of the error's text; may be empty
 }
 
-// Outcome answers [OutcomeOf]. It is Unknown for an error that a program made itself.
+// Outcome returns the outcome for [OutcomeOf]. It is Unknown for an error that a program made itself.
 func (s summary) Outcome() Outcome { return s.outcome }
 
 // Retryable answers the function [Retryable].

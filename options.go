@@ -106,8 +106,8 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 	return problems
 }
 
-// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies, and its CheckRedirect to
-// Download: no redirect of an API call is followed.
+// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies. Its CheckRedirect applies to
+// Download alone, because the SDK follows no redirect of an API call.
 //
 // Leave its Timeout 0: it counts from the start of every attempt, upload included, so it would end Store calls that are
 // billed. A Timeout below the store timeout is an error, of NewClient or of the Store whose WithStoreTimeout exceeds
@@ -135,7 +135,7 @@ func WithHTTPClient(hc *http.Client) Option {
 // once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
 // must send a request with next, and only once: the SDK cannot observe requests that it sends by other means, and a
 // repeated create request is billed twice. If there is no response and next was not called with the request's context,
-// the attempt is Unknown, but NotExecuted if it is an upload whose end was not read. To refuse attempts, use
+// the attempt is Unknown, except that an upload whose end was not read is NotExecuted. To refuse attempts, use
 // [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
@@ -288,8 +288,8 @@ func WithQuery(key, value string) CallOption {
 
 // WithFormField sets a form field of a Store or Update call, such as one that the API does not document. It overrides a
 // documented field of the same name, and can supply a required one. Of several, the last one counts; values of a name
-// that ends in [] add up. The key file of a transcription is an error. So is the key name of a Store call whose params
-// have a Name: FindByName would not find the record by params.Name.
+// that ends in [] add up. The field "file" of a transcription is an error. So is "name" if params has a Name, because
+// FindByName would not find the record by it.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{

@@ -75,8 +75,8 @@ func (o Outcome) String() string {
 // it ends before the first byte of the form's closing boundary, without which no server has the complete form.
 //
 // A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count.
-// Proxies send the statuses without JSON before they forward a request. If a proxy sends such a status later,
-// NotExecuted is wrong. A 503 proves nothing, whatever its headers, nor does a 200 without the record.
+// Proxies send the statuses without JSON before they forward a request. If a proxy sends such a status after it
+// forwarded one, NotExecuted is wrong. A 503 proves nothing, whatever its headers, nor does a 200 without the record.
 //
 // A Delete succeeds with any complete 2xx, except an HTML page and JSON that reports an error (see "Responses" in the
 // package documentation) or says that nothing was deleted. It also succeeds with a 201 or 204 that is cut off and,
@@ -110,7 +110,7 @@ func OutcomeOf(err error) Outcome {
 //
 // The table of [OutcomeOf] has the answers for attempts. A Retry-After above the policy's limit and a used-up retry
 // budget are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and a name that FindByName does not find
-// are not. Of joined errors, all that have the method must be retryable. An error of package once may be retryable
+// are not. Joined errors are retryable only if each that has the method is. An error of package once may be retryable
 // whatever its outcome, because its calls are safe to repeat.
 func Retryable(err error) bool {
 	found := verdicts(err)

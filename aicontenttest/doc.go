@@ -65,8 +65,8 @@
 // A [Personality] is one difference between deployments. Combine them, unless they contradict each other. With
 // [OnResponse] you make others, such as a 409 instead of a 422. See also [BooleanWords] and [OtherAccount].
 //
-// A program that fails with [LateResult] relies on complete records, with [LaggingList] on lists without a lag, and
-// with [Rewritten] on unchanged texts. It should fail with [SaysNo].
+// If a program fails with [LateResult], it relies on complete records; with [LaggingList], on lists without a lag; with
+// [Rewritten], on unchanged texts. With [SaysNo], it is right to fail.
 //
 // # Faults
 //

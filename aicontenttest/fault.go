@@ -100,8 +100,8 @@ func LateAct(code int, delay time.Duration) Fault {
 	return f
 }
 
-// RefuseConnection resets the connection: a new one before a byte is read if the fault is first in the queue, any other
-// after the header. See also [Server.RefuseConnections].
+// RefuseConnection resets the connection: before a byte is read if the connection is new and the fault is first in the
+// queue, otherwise after the header. See also [Server.RefuseConnections].
 func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }

@@ -171,7 +171,7 @@ func LatencyOn(op Operation, d time.Duration) Option {
 	})
 }
 
-// DropAbandoned makes the service drop a request if its client disconnects within the [Latency]. By default it executes
+// DropAbandoned makes the service drop a request if its client disconnects during the [Latency]. By default it executes
 // the request. Programs must work with both.
 func DropAbandoned() Option {
 	return optionFunc(func(c *config) { c.dropAbandoned = true })

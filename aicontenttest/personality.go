@@ -25,7 +25,7 @@ const (
 	NullURLs            Personality = "null-urls"             // url is null (disks without public URLs)
 	PlainPaginator      Personality = "plain-paginator"       // next_page_url, total, … beside data (paginate)
 	SimplePaginator     Personality = "simple-paginator"      // no total, no last page (simplePaginate)
-	CursorPaginator     Personality = "cursor-paginator"      // cursors, not pages; sorting by name skips equal names
+	CursorPaginator     Personality = "cursor-paginator"      // cursors, not numbers; sorting by name skips equal names
 	LinkHeader          Personality = "link-header"           // the next link in the Link header, too (GitHub)*
 	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
 	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)

@@ -38,6 +38,7 @@ func TestPersonalities(t *testing.T) {
 		{SimplePaginator, get(page2), 200, `"next":null`, `"last_page"`},
 		{CursorPaginator, get(list), 200, `"prev":null,"next":"IMAGES?cursor=`, `"current_page"`},
 		{CursorPaginator, get(list), 200, `"prev_cursor":null,"next_cursor":"`, `"total"`},
+		{CursorPaginator, get(page2), 200, `{"data":[{"id":12,`, `"id":2,`}, // The number is ignored.
 		{ForeignNextLinks, get(list), 200,
 			`"next":"https:\/\/app.internal.example\/tenant\/api\/v1\/images?favorite=1&page=2"`, ""},
 		{FilterlessNextLinks, get(list), 200, `"next":"IMAGES?page=2"`, "favorite=1"},

@@ -232,15 +232,20 @@ func TestReadmeWorksInAnEmptyModule(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(blocks(text, "go")[0]), 0o600))
 	checkout, err := filepath.Abs("..")
 	require.NoError(t, err)
-	srv := aicontenttest.NewServer(t)
+	srv := aicontenttest.NewServer(t, aicontenttest.APIKey("test-key"))
+	environment := append(os.Environ(), "GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
+		"GOPROXY="+proxy, "GOMODCACHE="+modules)
+	place := strings.NewReplacer("../aicontent-go", checkout, "http://127.0.0.1:8090", srv.URL)
 	commands, out := blocks(text, "sh")[1], ""
 	for line := range strings.Lines(commands) {
-		words := strings.Fields(strings.ReplaceAll(line, "../aicontent-go", checkout))
+		words := strings.Fields(place.Replace(line))
+		if words[0] == "export" {
+			environment = append(environment, words[1:]...)
+			continue
+		}
 		require.Equal(t, "go", words[0])
 		cmd := exec.CommandContext(t.Context(), "go", words[1:]...)
-		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), "GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
-			"GOPROXY="+proxy, "GOMODCACHE="+modules, "AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
+		cmd.Dir, cmd.Env = folder, environment
 		printed, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s%s", line, printed)
 		out = string(printed)

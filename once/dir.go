@@ -21,7 +21,7 @@ import (
 //
 // Each name has a file, with a line of some 350 bytes for each change: two for a new record, and one for each 30
 // seconds of sending. Dir never removes a file. Delete files of names that you never store again, or the whole folder,
-// only while no process uses them.
+// only while no process uses them and if no request was sent within the settle time.
 //
 // A line cut off by a crash or a full disk does not count. Any other damage is an error that names the file: the call
 // sends no request. Two kinds of damage go unnoticed: an empty file, and missing or incomplete last lines.

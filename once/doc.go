@@ -11,7 +11,7 @@
 //
 // A plain Store call that fails may still have created, and billed, its record: a proxy gave up, the connection broke,
 // the process was killed. With this package you make the same call again, if [aicontent.Retryable] reports true, at the
-// time of [aicontent.RetryAt], from any process with the same ledger. All calls return the same record.
+// time of [aicontent.RetryAt], from any process with the same ledger. Each call that succeeds returns the same record.
 //
 // Your part:
 //
@@ -36,19 +36,19 @@
 // If a process dies, the others wait for its record, at most the settle time ([WithSettleTime]) and two minutes. A
 // restart does not extend the wait. PROTOCOL.md, beside the code, has all rules with their reasons.
 //
-// No call creates a record for the name again until Delete frees the name, even if no list shows the record, unless the
-// record was deleted without this package. If the name of a known record changes, the error is a
-// [*aicontent.ConflictError]: a person renamed the record, or a reset database gave its ID to another one. Delete then
-// frees the name and keeps the record.
+// Once a record is known, no call creates another one for the name, even if no list shows it, until Delete frees the
+// name. But if the record was deleted without this package, a Store after the settle time creates and bills it again.
+// If the name of a known record changes, the error is a [*aicontent.ConflictError]: a person renamed the record, or a
+// reset database gave its ID to another one. Delete then frees the name and keeps the record.
 //
 // The outcome of an [*Error] is Executed if the record was created, Unknown while a request may still create it, and
 // NotExecuted if there is none and never will be.
 //
 // # How long a call takes
 //
-// A call normally takes as long as a Store. If an earlier request is open, the call first waits, up to 17 minutes. The
-// context ends the wait, and also a create request, which may still be billed; [WithMaxWait] ends only the wait. With
-// the defaults:
+// A call normally takes as long as a Store. If an earlier request is open, the call first waits: until the request ends
+// and then for its record, at most for the settle time, or for 17 minutes if its process died. The context ends the
+// wait, and also a create request, which may still be billed; [WithMaxWait] ends only the wait. With the defaults:
 //
 //	                                         create requests  searches  until the call ends
 //	the response arrives                                   1         1  as long as a Store
@@ -96,8 +96,6 @@
 //   - an entry is deleted, or restored from a backup, before lists show the record
 //   - the response to a Store has no ID, and the ledger could not be written
 //   - a Delete is suspended for longer than the settle time beside a Store
-//
-// If a record is deleted without this package, a Store after the settle time creates and bills it again.
 //
 // # Looking after a ledger
 //

@@ -48,8 +48,8 @@ var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Outcome answers [aicontent.OutcomeOf]: Executed if the record was created, Unknown while a request of any process may
-// still create it, else NotExecuted.
+// Outcome returns the outcome for [aicontent.OutcomeOf]: Executed if the record was created, Unknown while a request of
+// any process may still create it, else NotExecuted.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -62,7 +62,7 @@ func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
 // RetryAt answers [aicontent.RetryAt] with the next useful time for the same call. While a request is open, these are
 // 1, 3, 7, 15 and 31 seconds after the last write of the entry, then every 30 seconds, at the latest Until; a longer
-// Retry-After counts instead. It is zero if your own backoff is as good.
+// Retry-After counts instead. It is zero if no such time is known: use a backoff of your own.
 func (e *Error) RetryAt() time.Time {
 	if e == nil {
 		return time.Time{}

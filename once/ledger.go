@@ -21,7 +21,7 @@ import (
 // context ends. A ledger promises compare-and-set: among several Puts that replace the same version, at most one
 // succeeds, and each later Get sees it. If a storage loses an entry or returns an older one, a record may be created
 // twice. Test your own ledger with [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]. docs/recipes.md has
-// two ledgers, and untested sketches of others. See also [Lister].
+// ledgers for databases. See also [Lister].
 type Ledger interface {
 	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
 	// entry.

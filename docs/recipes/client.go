@@ -29,7 +29,7 @@ func patient(baseURL, apiKey string) (*once.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return once.New(client, once.InMemory(), once.WithSettleTime(25*time.Minute)) // more than a Store call waits
+	return once.New(client, once.InMemory(), once.WithSettleTime(45*time.Minute)) // twice as long, and the lists lag
 }
 
 // rotating reads the key from a file that another program replaces, such as a mounted secret.

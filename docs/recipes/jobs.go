@@ -41,7 +41,7 @@ func work(ctx context.Context, names *once.Client, q queue) error {
 		switch {
 		case err == nil:
 			err = q.Done(j.ID)
-		case errors.Is(err, once.ErrMaxWait): // an earlier request may still create the record
+		case ctx.Err() != nil, errors.Is(err, once.ErrMaxWait): // stopped, or an earlier request may create the record
 			err = q.Later(j.ID, aicontent.RetryAt(err), nil)
 		case aicontent.Retryable(err):
 			err = q.Later(j.ID, aicontent.RetryAt(err), err)

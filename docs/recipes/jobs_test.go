@@ -154,6 +154,21 @@ func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
 	})
 }
 
+// Workers are stopped at each deployment. If that counted as a failed run, a sound job would go to a person.
+func TestWorkThatIsStoppedIsNoFailedRun(t *testing.T) {
+	path := speech(t)
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+		q, ledger := newJobs(job{ID: "4f1c", File: path}), once.InMemory()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		require.ErrorIs(t, work(ctx, worker(t, srv, ledger), q), context.DeadlineExceeded)
+		assert.Zero(t, q.failed["4f1c"])
+		require.ErrorIs(t, work(t.Context(), worker(t, srv, ledger), q), io.EOF)
+		assert.Equal(t, 1, q.finished, "given up: %v", q.givenUp)
+		assert.Len(t, srv.Records(), 1)
+	}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, time.Minute))
+}
+
 // The service says when: a queue that asks earlier is refused again.
 func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	path := speech(t)

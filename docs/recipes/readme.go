@@ -18,7 +18,7 @@ import (
 func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	names, err := once.New(client, once.InMemory()) // once.Dir(path) for several processes or restarts
+	names, err := once.New(client, once.Dir("ledger")) // or once.InMemory(), created once in a single process
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 		Resolution:  aicontent.Resolution512x512,
 	})
 	if err != nil {
-		return err // if aicontent.Retryable(err), call again: that never creates a second image
+		return err // if aicontent.Retryable(err), call Store again: that creates no second image
 	}
 	fmt.Println(image.ID, found) // found: it existed, and this call created and billed nothing
 	return nil

@@ -34,7 +34,7 @@ func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
 		took := longest.settleTime(0, 0) / 2
 		assert.GreaterOrEqual(t, took, 4*time.Minute)
 		assert.Less(t, took, 5*time.Minute)
-		assert.Equal(t, 2*took+time.Minute+5*time.Second, longest.settleTime(time.Minute, 5*time.Second))
+		assert.Equal(t, 2*(took+time.Minute+5*time.Second), longest.settleTime(time.Minute, 5*time.Second))
 
 		for _, name := range []string{"at once", "late", "new"} {
 			require.NoError(t, store(name))

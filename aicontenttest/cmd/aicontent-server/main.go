@@ -34,7 +34,7 @@ const (
 	exitDone, exitFailed, exitUsage = 0, 1, 2
 
 	defaultKey = "aicontenttest-key"
-	manual     = "https://pkg.go.dev/github.com/aicontent/aicontent-go/aicontenttest"
+	manual     = "go doc -all github.com/aicontent/aicontent-go/aicontenttest"
 )
 
 // settings are the flags.

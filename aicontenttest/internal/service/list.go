@@ -90,11 +90,10 @@ func (r *reader) query() Query {
 	if n, ok := positive(given("per_page")); ok {
 		q.PerPage, q.SizeGiven = n, true
 	}
-	if n, ok := positive(given("page")); ok {
-		q.Page = n
-	}
 	if r.config.Cursors {
 		q.cursor = parseCursor(given("cursor"))
+	} else if n, ok := positive(given("page")); ok {
+		q.Page = n
 	}
 	return q
 }
