@@ -15,7 +15,7 @@ import (
 )
 
 // An Option configures a server. By default a server is strict, listens on loopback and responds like most deployments.
-// A [Personality] is an Option.
+// A [Personality] is an Option. Unlike the SDK's options, those of a server have names without With.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
