@@ -81,7 +81,7 @@ func (e *Error) Reason() string {
 		return conflict.Reason
 	case !e.Until.IsZero() && e.outcome == aicontent.OutcomeUnknown:
 		return "an earlier request may still create the record"
-	case !e.Until.IsZero():
+	case !e.Until.IsZero(), errors.Is(e.Err, errHidden):
 		return "the record was created, and is not shown yet"
 	case errors.Is(e.Err, ErrMaxWait):
 		return "another call for the name is under way"

@@ -42,8 +42,13 @@ func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, s
 			return record, next, err
 		}
 		if ended := c.pause(ctx, wait); ended != nil {
-			if record != nil {
+			switch {
+			case record != nil:
 				return record, over, nil
+			case next == hidden:
+				e := c.fail(true, fmt.Errorf("%w: %w", ended, errHidden))
+				e.outcome = aicontent.OutcomeExecuted
+				return nil, over, e
 			}
 			return nil, over, c.fail(true, ended)
 		}

@@ -177,6 +177,25 @@ func TestAListedRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A record that a list shows is there, even for a call that may not wait for Show.
+func TestAListedRecordIsThereForACallThatMayNotWait(t *testing.T) {
+	for name, show := range map[string]kit.Fault{"lacks": lacks, "500": kit.Status(500, `{}`)} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			w.AddImage(listed("a"))
+			w.FaultOn(kit.ImagesShow, 100, show)
+			for ended, p := range map[error]*process{
+				once.ErrMaxWait:          w.process(t, once.WithMaxWait(0)),
+				context.DeadlineExceeded: w.process(t).within(t, 20*time.Second),
+			} {
+				err := p.fails(t, "executed, retryable", job("a"))
+				require.ErrorIs(t, err, ended)
+				assert.Equal(t, "the record was created, and is not shown yet", aicontent.Reason(err))
+				assert.Equal(t, "executed, retryable", outcome(p.Images.Delete(p, "a")))
+			}
+		})
+	}
+}
+
 // The last pause is as long as the call may still wait, and a context keeps five seconds for the last search.
 func TestACallUsesTheTimeThatItHas(t *testing.T) {
 	const never = time.Hour
