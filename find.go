@@ -44,16 +44,32 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 		return nil, &nameError{text, summary{op: op}}
 	}
 	found, err := call(ctx, c, arguments{op: in.show, id: id}, opts, readRecord[T])
+	renamed := false
 	if err == nil {
-		return found, nil
+		shown := nameOf(found)
+		if renamed = shown != "" && names.Canonical(shown) != names.Canonical(name); !renamed {
+			return found, nil
+		}
+		err = fmt.Errorf("its name is %s", redact.Quote(shown)) // the list is older than Show, or Show than the list
 	}
 	// A record that the list has exists, whatever Show says.
 	_, refused := err.(*ValidationError)
-	if missing, ok := err.(*APIError); refused || ok && missing.Is(ErrNotFound) {
+	if missing, ok := err.(*APIError); refused || renamed || ok && missing.Is(ErrNotFound) {
 		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
 		err = from.unusable(fmt.Errorf(text, id, err), !refused)
 	}
 	return nil, about(err, op, OutcomeExecuted)
+}
+
+// nameOf returns the name of a record, or "" if it has none.
+func nameOf(record any) string {
+	switch r := record.(type) {
+	case *Image:
+		return r.Name
+	case *Transcription:
+		return r.Name
+	}
+	return ""
 }
 
 // nameError reports that no record has a name.

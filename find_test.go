@@ -124,6 +124,8 @@ func TestFindByNameOutcomes(t *testing.T) {
 			OutcomeExecuted, false, ""},
 		"listed, Show has none": {listed("7"), fakes.Respond(404, `{"message":"Not found."}`),
 			OutcomeExecuted, true, unseen},
+		"listed, Show has another name": {listed("7"), fakes.OK(`{"data":{"id":7,"name":"m"}}`),
+			OutcomeExecuted, true, unseen + `: its name is "m"`},
 		"listed, Show fails":                {listed("7"), fakes.Respond(500, ``), OutcomeExecuted, true, ""},
 		"listed, Show is lost":              {listed("7"), fakes.Lose, OutcomeExecuted, true, ""},
 		"listed, Show is a page":            {listed("7"), fakes.OK(`<html>`), OutcomeExecuted, true, ""},

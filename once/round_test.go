@@ -196,6 +196,26 @@ func TestAListedRecordIsThereForACallThatMayNotWait(t *testing.T) {
 	}
 }
 
+// A list may show the old name of a renamed record for a while: the record is neither returned nor deleted.
+func TestARecordThatAStaleListHasUnderItsOldNameIsAnothers(t *testing.T) {
+	stale := kit.OnResponse(func(r *kit.Response) {
+		if r.Request.Operation == kit.ImagesList && time.Since(midnight) < 20*time.Second {
+			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "a"}}})
+		}
+	})
+	bubble(t, func(t *testing.T, w *world) {
+		renamed := w.AddImage(listed("b"))
+		hasty := w.process(t, once.WithMaxWait(time.Second))
+		hasty.fails(t, "executed, retryable", job("a"))
+		_, err := hasty.Images.Find(hasty, "a")
+		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
+		p := w.process(t)
+		require.NoError(t, p.Images.Delete(p, "a"), "at last no list shows the name")
+		w.requireRecords(t, 1)
+		assert.NotEqual(t, aicontent.ID(renamed.ID), p.creates(t, job("a")).ID)
+	}, stale)
+}
+
 // The last pause is as long as the call may still wait, and a context keeps five seconds for the last search.
 func TestACallUsesTheTimeThatItHas(t *testing.T) {
 	const never = time.Hour
