@@ -157,6 +157,29 @@ func TestLedgerThatIsSlow(t *testing.T) {
 	})
 }
 
+// The context ends after the ledger has written an announcement, and before it says so.
+func TestNoCallWaitsForARequestThatWasCancelledWhileItWasAnnounced(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+			version, err := w.Ledger.Put(ctx, key, entry, version)
+			if strings.Contains(string(entry), "until") {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			return version, err
+		}
+		p := w.processOn(t, funcs{w.Ledger.Get, put})
+		err := p.within(t, time.Minute).fails(t, "not executed, retryable", job("a"))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Zero(t, err.Until)
+		p.fails(t, "not executed, retryable", job("b")) // because the Put takes too long
+		_, notFound := p.Images.Find(p, "b")
+		require.ErrorIs(t, notFound, aicontent.ErrNotFound)
+		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Equal(t, time.Minute+margin-15*time.Second, time.Since(w.start), "no call waits")
+	})
+}
+
 // A renewal that seemed to fail arrives late, just before the result: it is the call's own, and nothing is lost.
 func TestHeartbeatThatArrivesLate(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

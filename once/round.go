@@ -215,7 +215,11 @@ func (c *call[T]) none(ctx context.Context, retryable bool, why error) (*T, step
 		err = c.write(ctx, entry{})
 	} else {
 		e, version, failed := c.read(context.WithoutCancel(ctx), ownTime)
-		if err = failed; version != c.version && !e.blank() || errors.Is(err, errEntry) {
+		switch err = failed; {
+		case e.Call == c.token && e.Made.IsZero(): // an announcement that was written, although its Put failed
+			c.entry, c.version, c.seen = e, version, time.Now()
+			err = c.write(ctx, entry{})
+		case version != c.version && !e.blank() || errors.Is(err, errEntry):
 			err = errChanged
 		}
 	}
