@@ -127,7 +127,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	}
 	err = c.api.Delete(ctx, c.entry.ID, c.opts...)
 	if err != nil && !answers(err, aicontent.ErrNotFound) {
-		c.made = true
+		c.made, c.entry.Until = true, time.Time{}
 		return c.fail(aicontent.Retryable(err), err)
 	}
 	_ = c.write(ctx, entry{}) // without an error, because the next call learns from Show that the record is gone

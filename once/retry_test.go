@@ -75,6 +75,25 @@ func TestRetryAtIsZeroWithoutAnOpenRequest(t *testing.T) {
 	})
 }
 
+// A record may be found while the request that created it counts as open: its errors are the service's.
+func TestTheErrorOfAFoundRecordIsNotThatOfAnOpenRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.AddImage(listed("a"))
+		w.write(t, "a", openUntil(15))
+		w.FaultOn(kit.ImagesDelete, 1, kit.Status(409, `{"message":"it is in an album"}`))
+		p := w.process(t)
+		refused := p.Images.Delete(p, "a")
+		w.FaultOn(kit.ImagesShow, 1, kit.Status(403, `{"message":"it is in an album"}`))
+		_, hidden := p.Images.Find(p, "a")
+		for _, err := range []error{refused, hidden} {
+			require.Equal(t, "executed", outcome(err), "%v", err)
+			assert.Equal(t, "it is in an album", aicontent.Reason(err))
+			assert.NotContains(t, err.Error(), "open until")
+		}
+		p.finds(t, job("a"))
+	})
+}
+
 // The people who use a program read no names of options, folders or hosts.
 func TestReasonIsForThePeopleWhoUseAProgram(t *testing.T) {
 	for want, arrange := range map[string]func(t *testing.T, w *world){

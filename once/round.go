@@ -141,6 +141,7 @@ func (c *call[T]) known(ctx context.Context) (*T, step, error) {
 		}
 		return record, over, nil
 	case !answers(err, aicontent.ErrNotFound):
+		c.entry.Until = time.Time{} // because the record is known, whatever is open
 		return nil, over, c.fail(!final(err), err)
 	}
 	if c.entry.Until = c.entry.made(c.seen).Add(c.settle); time.Now().Before(c.entry.Until) {
