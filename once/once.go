@@ -30,7 +30,9 @@ func (o option) apply(c *config) { o(c) }
 //
 // With 0, a call does not wait after its request has ended: use it for a single process and a service that lists a
 // record before it responds. Any other value below a millisecond is an error.
-func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
+func WithSettleTime(d time.Duration) Option {
+	return option(func(c *config) { c.settle = min(d, noLimit) }) // to which the margin can be added
+}
 
 // WithMaxWait limits the pauses of a call, including the wait for another call of this process, to d in all. The error
 // matches [ErrMaxWait] and is retryable. Unlike a context, the limit never ends a create request: use it in handlers

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -649,6 +650,19 @@ func TestWithSettleTime(t *testing.T) {
 			p.fails(t, "not executed, retryable", job(fmt.Sprint(d)))
 			assert.Equal(t, d, time.Since(start))
 		}
+	})
+}
+
+// A program that never sends twice may give the longest duration there is.
+func TestTheLongestSettleTimeIsWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t, once.WithSettleTime(math.MaxInt64))
+		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 30*time.Minute))
+		p.creates(t, job("a"))
+		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
+		p.within(t, time.Hour).fails(t, "unknown, retryable", job("b"))
+		p.within(t, time.Hour).fails(t, "unknown, retryable", job("b"))
+		assert.Equal(t, 2, w.requests(kit.ImagesStore))
 	})
 }
 
