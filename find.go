@@ -46,7 +46,7 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	found, err := call(ctx, c, arguments{op: in.show, id: id}, opts, readRecord[T])
 	renamed := false
 	if err == nil {
-		shown := nameOf(found)
+		shown := identify(found, id)
 		if renamed = shown != "" && names.Canonical(shown) != names.Canonical(name); !renamed {
 			return found, nil
 		}
@@ -61,15 +61,15 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	return nil, about(err, op, OutcomeExecuted)
 }
 
-// nameOf returns the name of a record, or "" if it has none.
-func nameOf(record any) string {
+// identify sets the ID of a record unless it has one, and returns the name.
+func identify(record any, id ID) (name string) {
 	switch r := record.(type) {
 	case *Image:
-		return r.Name
+		r.ID, name = cmp.Or(r.ID, id), r.Name
 	case *Transcription:
-		return r.Name
+		r.ID, name = cmp.Or(r.ID, id), r.Name
 	}
-	return ""
+	return name
 }
 
 // nameError reports that no record has a name.

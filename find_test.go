@@ -156,9 +156,18 @@ func TestFindByNameOutcomes(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, ID("1"), image.ID, name)
 	}
-	c := over(t, &fakes.Ledger{})
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/images") {
+			return listed("7")(r)
+		}
+		return fakes.OK(`{"data":{"name":"n"}}`)(r)
+	}))
+	image, err := c.Images.FindByName(t.Context(), "n")
+	require.NoError(t, err)
+	assert.Equal(t, ID("7"), image.ID, "Show may leave the ID out")
+	c = over(t, &fakes.Ledger{})
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(findN(cancelledContext(t), c)))
-	_, err := c.Images.FindByName(t.Context(), "n", WithHeader("Host", "h"))
+	_, err = c.Images.FindByName(t.Context(), "n", WithHeader("Host", "h"))
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
 }
 

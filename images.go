@@ -109,11 +109,11 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 	return call(ctx, s.core(), arguments{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, as Show returns it. It ignores white space and invisible
-// characters at the ends of names, and the form of line breaks. It searches with List and is retried like List. The
-// error matches [ErrNotFound] only if a list that was read to its end has no such image; a 404 from the search does not
-// match. If several images have the name, it is a [*ConflictError] with two of their IDs. If Show has the image under
-// another name, because the list or Show lags behind an Update, the error is retryable.
+// FindByName returns the image with exactly the given name, as Show returns it, but always with its ID. It ignores
+// white space and invisible characters at the ends of names, and the form of line breaks. It searches with List and is
+// retried like List. The error matches [ErrNotFound] only if a list that was read to its end has no such image; a 404
+// from the search does not match. If several images have the name, it is a [*ConflictError] with two of their IDs. If
+// Show has the image under another name, because the list or Show lags behind an Update, the error is retryable.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }

@@ -402,7 +402,7 @@ func TestFileThatIsGone(t *testing.T) {
 	})
 }
 
-// Show may leave the ID out: the ledger knows it.
+// Show may leave the ID out: the ledger knows it, or the list.
 func TestDeleteWhereShowHasNoID(t *testing.T) {
 	hide := kit.OnResponse(func(r *kit.Response) {
 		if r.Request.Method == http.MethodGet && r.Request.RecordID != "" {
@@ -412,6 +412,13 @@ func TestDeleteWhereShowHasNoID(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
+		require.NoError(t, p.Images.Delete(p, "a"))
+		w.requireRecords(t, 0)
+
+		image := w.AddImage(listed("a")) // which a search finds
+		assert.Equal(t, aicontent.ID(image.ID), p.finds(t, job("a")).ID)
+		require.NoError(t, w.process(t).Images.Delete(p, "a"))
+		w.AddImage(listed("a"))
 		require.NoError(t, p.Images.Delete(p, "a"))
 		w.requireRecords(t, 0)
 	}, hide)
