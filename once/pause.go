@@ -48,17 +48,18 @@ func (c *call[T]) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)-lastLook < left {
 		left, why = time.Until(deadline)-lastLook, context.DeadlineExceeded
 	}
-	switch {
-	case wait <= 0:
+	if wait <= 0 {
 		return nil
-	case left <= 0:
+	}
+	until := c.until()
+	if c.waited == 0 && c.entry.Until.After(until.Add(time.Minute)) {
+		c.log.WarnContext(ctx, "once: the clock of another process is ahead", "until", c.entry.Until)
+	}
+	if left <= 0 {
 		return cmp.Or(whyEnded(ctx), why)
 	}
-	if until := c.until(); c.waited == 0 {
+	if c.waited == 0 {
 		c.log.InfoContext(ctx, "once waits for what a create request may have become", "until", until)
-		if c.entry.Until.After(until.Add(time.Minute)) {
-			c.log.WarnContext(ctx, "once: the clock of another process is ahead", "until", c.entry.Until)
-		}
 	}
 	wait = min(wait, left)
 	start := time.Now()
