@@ -519,6 +519,21 @@ func TestPanic(t *testing.T) {
 	})
 }
 
+// Nobody can recover from a panic in a goroutine of the package.
+func TestALedgerThatPanicsWhileARequestIsSentDoesNotEndTheProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.Ledger.before = func(n int, _, _ string) {
+			if n == 2 {
+				panic("a ledger")
+			}
+		}
+		p := w.process(t)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		w.requireRecords(t, 1)
+	}, kit.LatencyOn(kit.ImagesStore, time.Minute))
+}
+
 // A hook sees all requests, and can tell searches.
 func TestIsSearch(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

@@ -90,6 +90,11 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
+			defer func() {
+				if p := recover(); p != nil { // because no caller could recover from a panic of the ledger here
+					c.log.WarnContext(ctx, "once: the ledger panicked", "panic", p)
+				}
+			}()
 			c.renew(renewing, limit, cut)
 		}()
 		return func(aicontent.AttemptResult) {
