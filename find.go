@@ -116,7 +116,8 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	var ids []ID
 	var on answer
 	total, pages, shrank := 0, 0, false
-	page, from, err := firstPage[Image](ctx, &source{c, arguments{op: in.list, params: params}, opts})
+	first := arguments{op: in.list, params: params}
+	page, from, err := firstPage[Image](ctx, &source{client: c, first: first, opts: opts})
 	last := from
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
@@ -40,12 +42,16 @@ type source struct {
 	client *Client
 	first  arguments
 	opts   []CallOption
+	query  url.Values // of the first page, because the caller may reuse what its parameters point to
 }
 
 // fetch returns the page to which the query of a link leads, or the first one. Its place in the list is unknown.
 func fetch[T any](ctx context.Context, s *source, link url.Values) (*Page[T], answer, error) {
 	args := s.first
-	args.page = link
+	if link != nil {
+		args.query = maps.Clone(s.query)
+		maps.Copy(args.query, link)
+	}
 	page, from, err := send(ctx, s.client, args, s.opts, readPage[T])
 	if err != nil {
 		return nil, answer{}, err
@@ -60,6 +66,7 @@ func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) 
 	if err != nil {
 		return nil, answer{}, err
 	}
+	s.query = page.found.Query
 	return page.at(paging.Start(page.found, pageSizes), s, from), from, nil
 }
 
@@ -113,9 +120,10 @@ func (p *Page[T]) next(ctx context.Context) (*Page[T], answer, error) {
 	return page.at(state, p.source, from), from, nil
 }
 
-// list returns the first page.
+// list returns the first page. It copies the options for the pages that follow, because the caller may append to the
+// same slice for another list.
 func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) (*Page[T], error) {
-	page, _, err := firstPage[T](ctx, &source{c, first, opts})
+	page, _, err := firstPage[T](ctx, &source{client: c, first: first, opts: slices.Clone(opts)})
 	return page, err
 }
 
@@ -162,6 +170,7 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 
 // all returns the records of all pages.
 func all[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) iter.Seq2[*T, error] {
+	opts = slices.Clone(opts)
 	return func(yield func(*T, error) bool) {
 		page, err := list[T](ctx, c, first, opts)
 		for ; page != nil && err == nil; page, err = page.Next(ctx) {

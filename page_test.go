@@ -411,6 +411,29 @@ func TestNextAgainAfterAnError(t *testing.T) {
 	}
 }
 
+// A caller who appends to one slice for two lists, or reuses a variable that a filter points to, must not get pages of
+// the other list.
+func TestPagesKeepTheArgumentsOfTheFirstCall(t *testing.T) {
+	t.Parallel()
+	b := twoPages(t, `{"data":[{"id":9}],"has_more":true}`, `{"data":[{"id":8}]}`)
+	shared := append(make([]CallOption, 0, 2), WithQuery("x", "1"))
+	favorite := true
+	params := ImageListParams{Favorite: &favorite}
+	page, err := b.Images.List(t.Context(), params, append(shared, WithQuery("tenant", "1"))...)
+	require.NoError(t, err)
+	all := b.Images.All(t.Context(), ImageListParams{}, append(shared, WithQuery("tenant", "2"))...)
+	_ = append(shared, WithQuery("tenant", "3"))
+	favorite = false
+	_, err = page.Next(t.Context())
+	require.NoError(t, err)
+	for _, err := range all {
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{
+		"favorite=1&tenant=1&x=1", "favorite=1&page=2&tenant=1&x=1", "tenant=2&x=1", "page=2&tenant=2&x=1",
+	}, b.Asked)
+}
+
 // endless serves a list of that many records in pages of 100, by number or by cursor.
 func endless(records int, key string) func(url.Values) string {
 	var b strings.Builder

@@ -79,7 +79,7 @@ type arguments struct {
 	op     *operation
 	id     ID         // of the record to show, update or delete
 	params any        // the documented fields, as a struct; nil for none
-	page   url.Values // the query of a page's link, laid over the query of the first page
+	query  url.Values // of a page after the first, in place of the query of params and options
 	file   *File      // nil for a form without a file
 }
 
@@ -291,7 +291,9 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 		fields = nil
 	}
 	req.query = c.overlay(fields, set.moreQuery)
-	maps.Copy(req.query, args.page)
+	if args.query != nil {
+		req.query = args.query
+	}
 	problems = append(problems, checkText(req.query)...)
 	if !set.unchecked {
 		replaced := slices.Concat(set.moreQuery, set.moreForm)
