@@ -73,7 +73,10 @@ func TestResponsesThatHoldNoList(t *testing.T) {
 			`{"id":7,"error":"x"}`, `{"error":"x"}`, `{"status":"fail","data":null}`, `{"data":[],"error":"x"}`,
 			`{"status":"error","data":{"data":[]}}`, `{"data":null,"total":0,"error":"no"}`,
 		},
-		nil: {`{"data":[],"error":null,"errors":[]}`, `{"data":[{}],"errors":["x"]}`},
+		nil: {
+			`{"data":[],"error":null,"errors":[]}`, `{"data":[ ],"error":{ },"errors":[ ]}`,
+			`{"data":[{}],"errors":["x"]}`,
+		},
 	} {
 		for _, text := range texts {
 			_, err := FindList(Value(text), "images")

@@ -263,7 +263,11 @@ func isFailure(v Value) bool { return v != "" && v.Int() >= 400 && v.Int() <= 59
 
 // isBlank reports whether a value is missing, null, false, zero or empty.
 func isBlank(v Value) bool {
-	return len(v) <= len("false") && slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v))
+	if v.IsObject() || v.IsArray() {
+		c := cursor{text: v}
+		return !c.more() // there may be white space between the brackets
+	}
+	return len(v) <= len("false") && slices.Contains([]string{"", "null", "false", "0", `""`}, string(v))
 }
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }

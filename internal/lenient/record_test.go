@@ -210,6 +210,8 @@ func TestWhichObjectIsTheRecord(t *testing.T) {
 		`{"data":{"name":"b","id":true}}`:                 " b",
 		`{"error":null,"data":{"name":"b"}}`:              " b",
 		`{"errors":[],"data":{"name":"b"}}`:               " b",
+		`{"errors":[ ],"data":{"name":"b"}}`:              " b",
+		"{\"error\": {\n},\"data\":{\"name\":\"b\"}}":     " b",
 		`{"error":false,"name":"a"}`:                      " a",
 		`{"status":"success","name":"a","error":""}`:      " a",
 		`{"name":"a","errors":{},"exception":null}`:       " a",
@@ -237,7 +239,7 @@ func TestObjectsThatSayTheyAreErrors(t *testing.T) {
 	for _, text := range []string{
 		`{"status":"error","name":"ValidationException"}`, `{"name":"a","status":"Fail"}`, `{"name":"a","error":"no"}`,
 		`{"name":"a","error":true}`,
-		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":{"name":["no"]}}`, `{"exception":"RuntimeException"}`,
+		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":[ [] ]}`, `{"name":"a","errors":{"name":["no"]}}`, `{"exception":"RuntimeException"}`,
 		`{"status":"error"}`,
 		`{"status":"error","data":{"name":"is required"}}`, `{"data":{"name":"a","error":1}}`, `{"\u0065rror":"no"}`,
 		`{"id":null,"error":"no"}`, `{"id":true,"error":"no"}`,
