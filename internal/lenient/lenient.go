@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -23,10 +24,13 @@ var (
 	ErrSaysError = errors.New("the response says that it is an error")
 )
 
-const byteOrderMark = "\xef\xbb\xbf"
+const byteOrderMark = '\ufeff'
 
-// Trim returns body without a byte order mark and the white space around it.
-func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, byteOrderMark)) }
+// Trim returns body without the byte order marks and the white space around it. PHP sends a mark for each of its files
+// that begins with one.
+func Trim(body string) string { return strings.TrimFunc(body, isAround) }
+
+func isAround(r rune) bool { return r == byteOrderMark || unicode.IsSpace(r) }
 
 // Parse checks body and returns it as a value. It copies a body of bytes. The error is ErrEmpty, ErrHTML or ErrCutOff,
 // or it matches ErrNotJSON and describes the place and the cause.
@@ -35,7 +39,7 @@ func Parse[T string | []byte](body T) (Value, error) {
 	switch {
 	case text == "":
 		return "", ErrEmpty
-	case json.Valid(bytes.TrimSpace(bytes.TrimPrefix([]byte(body), []byte(byteOrderMark)))): // no copy of bytes
+	case json.Valid(bytes.TrimFunc([]byte(body), isAround)): // no copy of bytes
 		return Value(text), nil
 	case text[0] == '<':
 		return "", ErrHTML

@@ -62,7 +62,10 @@ func TestParseTellsEmptyHTMLAndCutOffBodiesApart(t *testing.T) {
 		ErrNotJSON: {
 			"OK", "{} {}", `{"a":1}}`, "{a}", `"\x41"`, "01", nested(10_001), closed(10_001),
 		},
-		nil: {`{"a":"<"}`, "7", "null", "\xef\xbb\xbf {}\n", closed(10_000)},
+		nil: {
+			`{"a":"<"}`, "7", "null", "\xef\xbb\xbf {}\n", "\n\xef\xbb\xbf{}", "\xef\xbb\xbf\r\n\xef\xbb\xbf{}",
+			closed(10_000),
+		},
 	} {
 		for _, body := range bodies {
 			v, err := Parse([]byte(body))
