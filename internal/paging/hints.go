@@ -59,7 +59,7 @@ func (f Facts) hints() (h hints) {
 		}
 		for _, name := range flagNames {
 			flag := place.Find(name)
-			h.more, h.told = h.more || flag.Bool(), h.told || !flag.IsNull()
+			h.more, h.told = h.more || flag.Bool(), h.told || flag.Bool() || saysNo(flag)
 		}
 		h.Current = largest(h.Current, place, "currentpage")
 		h.PerPage = largest(h.PerPage, place, "perpage")
@@ -117,18 +117,25 @@ func (h *hints) link(v lenient.Value, alone bool) {
 		h.follow(text)
 	case text == "true":
 		h.more = true
-	default:
+	case v.IsNull(), v == `""`:
 		h.told = true
-		h.ends = h.ends || alone && (v.IsNull() || v.IsString())
+		h.ends = h.ends || alone
+	case number < 0, saysNo(v):
+		h.told = true
 	}
+}
+
+// saysNo reports whether a value stands for no. A value that is neither yes nor no tells nothing.
+func saysNo(v lenient.Value) bool {
+	return v == `""` || slices.Contains([]string{"0", "false"}, strings.ToLower(v.Text()))
 }
 
 // cursor reads the cursor of the next page.
 func (h *hints) cursor(param string, v lenient.Value) {
 	text := v.Text()
 	switch {
-	case v == "":
-	case text == "", text == "0", text == "false":
+	case v == "", v.IsObject(), v.IsArray():
+	case v.IsNull(), saysNo(v):
 		h.told = true
 	case len(h.next) == 0:
 		h.next = url.Values{param: {strings.Clone(text)}}

@@ -141,9 +141,14 @@ func TestFullPagesThatSayWhetherMoreFollow(t *testing.T) {
 	for want, texts := range map[string][]string{
 		end: {
 			`"has_more":false`, `"next_cursor":null`, `"next_page":null`, `"next":false`, `"last_page":1`, `"total":10`,
-			`"next":1,"current_page":1`,
+			`"next":1,"current_page":1`, `"has_more":"FALSE"`, `"has_more":""`, `"next_cursor":""`, `"next_page":-1`,
 		},
-		noWord: {`"has_more":null`, `"total":0`, `"current_page":1,"per_page":10`, `"more":false`},
+		noWord: {
+			`"has_more":null`, `"total":0`, `"current_page":1,"per_page":10`, `"more":false`,
+			// A hint that cannot be read.
+			`"has_more":"yes"`, `"has_more":{"value":true}`, `"next_cursor":{"id":5}`, `"next_cursor":["a"]`,
+			`"next":["?page=2"]`, `"next":{"url":"?page=2"}`, `"next_page":2.5`, `"next_page":99999999999999999999`,
+		},
 	} {
 		for _, text := range texts {
 			assertNext(t, want, Start(page(t, `{"data":`+ten+`,`+text+`}`, nil), sizes), text)
