@@ -153,6 +153,31 @@ func TestPageByNumber(t *testing.T) {
 	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.Asked)
 }
 
+// A service that counts its pages from 0 must not have its second page skipped.
+func TestAllReadsEachPageOfAListFromZero(t *testing.T) {
+	t.Parallel()
+	for name, hints := range map[string]string{
+		"a flag":            `"current_page":PAGE,"has_more":MORE`,
+		"the last page":     `"meta":{"currentPage":"PAGE","last_page":2}`,
+		"a number of pages": `"pagination":{"current_page":PAGE,"total_pages":3}`,
+		"a total":           `"current_page":PAGE,"per_page":2,"total":6`,
+		"the next page":     `"current_page":PAGE,"next_page":NEXT`,
+	} {
+		b := pages(t, func(query url.Values) string {
+			page := atoi(query.Get("page"))
+			if page > 2 {
+				return `{"data":[]}`
+			}
+			values := strings.NewReplacer("PAGE", strconv.Itoa(page), "MORE", strconv.FormatBool(page < 2),
+				"NEXT", []string{"1", "2", "null"}[page])
+			return `{"data":` + recordsOf(2*page, 2*page+1) + `,` + values.Replace(hints) + `}`
+		})
+		ids, err := walked(t, b, ImageListParams{PerPage: PerPage10})
+		require.NoError(t, err, name)
+		assert.Equal(t, "0 1 2 3 4 5", ids, name)
+	}
+}
+
 // A service may cap its pages below what was asked for, and tell the total alone: a copy of the list must have all of
 // it.
 func TestAllGivesTheTotalOfCappedPages(t *testing.T) {

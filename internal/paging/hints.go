@@ -36,6 +36,7 @@ type hints struct {
 	unreadable error      // why the query of a next link cannot be used; nil for none
 	ends       bool       // a next link is null
 	number     int        // of the next page; 0 if missing
+	fromZero   bool       // the response has 0 as the number of this page
 	more       bool       // a flag reports further pages
 	told       bool       // the response tells whether further pages follow
 }
@@ -62,6 +63,7 @@ func (f Facts) hints() (h hints) {
 			h.more, h.told = h.more || flag.Bool(), h.told || flag.Bool() || saysNo(flag)
 		}
 		h.Current = largest(h.Current, place, "currentpage")
+		h.fromZero = h.fromZero || place.Find("currentpage").Text() == "0"
 		h.PerPage = largest(h.PerPage, place, "perpage")
 		h.Last = largest(h.Last, place, lastNames...)
 		h.Total = largest(h.Total, place, totalNames...)

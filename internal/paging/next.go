@@ -16,9 +16,10 @@ func (s State) after(f Facts, moved, least int) State {
 	asked, _ := pageNumber(f.Query)
 	// A service that ignores the requested number must not hold the walk at one page.
 	n.number = cmp.Or(max(n.Current, asked), least)
+	n.fromZero = h.fromZero && n.number == 0
 	n.seen, n.total = s.seen+f.Count-moved, cmp.Or(n.Total, s.total)
 	if s.seen == 0 { // because a walk may begin in the middle
-		n.seen += (n.current() - 1) * cmp.Or(n.PerPage, f.Count)
+		n.seen += max(n.current()-1, 0) * cmp.Or(n.PerPage, f.Count)
 	}
 	// An empty page ends a list in spite of a total, because services count without the filter.
 	counted := f.Count > 0 && (n.Last > n.current() || n.total > n.seen)
@@ -43,7 +44,12 @@ func (s State) after(f Facts, moved, least int) State {
 }
 
 // current returns the number of the page, or 1 if unknown.
-func (s State) current() int { return max(s.number, 1) }
+func (s State) current() int {
+	if s.fromZero {
+		return 0
+	}
+	return max(s.number, 1)
+}
 
 // fullPage returns the number of records on a full page, as far as known.
 func (s State) fullPage(f Facts) int {

@@ -45,6 +45,7 @@ type State struct {
 	noNext     error      // set if a next page may exist, but its query is unknown
 	linked     bool       // next is from a link or cursor
 	number     int        // of this page; 0 if unknown
+	fromZero   bool       // this page is the first one, and its number is 0
 	total      int        // latest number of records on all pages; 0 if unknown
 	seen       int        // records up to and including this page
 	emptyPages int        // empty pages in a row, up to and including this page
