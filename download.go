@@ -15,6 +15,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/errtext"
+	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -175,12 +176,18 @@ func noPicture(r engine.Reply, head []byte, cut bool) (refused string, document 
 		return "", false
 	case encoding != "" && encoding != "identity":
 		return fmt.Sprintf("got a picture in the Content-Encoding %q, which cannot be decoded", encoding), false
-	case strings.HasPrefix(label, "image/") && kind == "text/plain" && !bytes.ContainsAny(head[:1], "{[<"):
+	case strings.HasPrefix(label, "image/") && kind == "text/plain" && isPlain(head):
 		return "", false
 	case isDocument(kind):
 		return "got " + kind + instead, true
 	}
 	return "", false
+}
+
+// isPlain reports whether a text begins neither like JSON nor like XML.
+func isPlain(head []byte) bool {
+	text := lenient.Trim(string(head))
+	return text != "" && !strings.ContainsAny(text[:1], "{[<")
 }
 
 // isDocument reports whether a media type is that of a text or a document.
