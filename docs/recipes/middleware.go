@@ -66,8 +66,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change to a record clears it. It leaves out the
-// searches of package once, which look for recent changes.
+// cache keeps the responses to Show for a while; any change to a record clears it. It leaves out the searches of
+// package once, and requests that ask for no cache, as those of FindByName do: they look for recent changes.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
@@ -89,7 +89,8 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer c.forget() // responses that were read while the record changed
 		return c.next.RoundTrip(req)
 	}
-	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" || once.IsSearch(req.Context()) {
+	last, fresh := path.Base(req.URL.Path), req.Header.Get("Cache-Control") == "no-cache"
+	if last == "images" || last == "transcriptions" || fresh || once.IsSearch(req.Context()) {
 		return c.next.RoundTrip(req)
 	}
 	c.mu.Lock()

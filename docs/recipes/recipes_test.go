@@ -167,6 +167,11 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		assert.Len(t, srv.Requests(), 4)
 
 		// What looks for a record must see what is there.
+		_, err = srv.Client().Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Pier")})
+		require.NoError(t, err, "by another program")
+		renamed, err := client.Images.FindByName(t.Context(), "Pier")
+		require.NoError(t, err)
+		require.Equal(t, "Pier", renamed.Name)
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
 		names, err := once.New(client, once.InMemory())
 		require.NoError(t, err)
