@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -109,7 +110,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	const limit = 1 << 20
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
-	if err == nil && len(body) < limit {
+	if err == nil && len(body) < limit && json.Valid(body) { // a proxy's page must not stay
 		c.store(req.URL.String(), changes, keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)})
 	}
 	// First what was read here, then the rest.

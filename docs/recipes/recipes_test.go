@@ -154,17 +154,20 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 			require.NoError(t, err)
 			return image
 		}
+		srv.Fault(aicontenttest.HTMLPage(http.StatusOK))
+		_, err := client.Images.Show(t.Context(), "7")
+		require.Error(t, err, "a proxy's page")
 		show()
 		require.Equal(t, "Lighthouse", show().Name)
-		require.Len(t, srv.Requests(), 1)
-		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Beacon")})
+		require.Len(t, srv.Requests(), 2)
+		_, err = client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Beacon")})
 		require.NoError(t, err)
 		assert.Equal(t, "Beacon", show().Name)
 		show()
-		require.Len(t, srv.Requests(), 3)
+		require.Len(t, srv.Requests(), 4)
 		time.Sleep(2 * time.Minute)
 		show()
-		assert.Len(t, srv.Requests(), 4)
+		assert.Len(t, srv.Requests(), 5)
 
 		// What looks for a record must see what is there.
 		_, err = srv.Client().Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Pier")})
