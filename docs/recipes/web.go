@@ -34,7 +34,7 @@ func passOn(names *once.Client) http.HandlerFunc {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return
 		}
-		fmt.Fprintln(w, transcription.Result)
+		sendText(w, transcription.Result)
 	}
 }
 
@@ -49,8 +49,15 @@ func result(names *once.Client) http.HandlerFunc {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return
 		}
-		fmt.Fprintln(w, transcription.Result)
+		sendText(w, transcription.Result)
 	}
+}
+
+// sendText sends a text that browsers show as it is. Without a Content-Type, one that begins like HTML would run.
+func sendText(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	fmt.Fprintln(w, text)
 }
 
 // statusOf returns the HTTP status for an error of the SDK.

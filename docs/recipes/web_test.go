@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -50,6 +51,21 @@ func TestPassOn(t *testing.T) {
 	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 	assert.Len(t, srv.Records(), 1, "the same form sent twice")
 	assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
+}
+
+// Whoever sends a visitor the address of a recording must not run a script in the visitor's browser.
+func TestTextsAreNoPages(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.Body = bytes.ReplaceAll(r.Body, []byte(`"result":"`), []byte(`"result":"<script>alert(1)</script>`))
+	}))
+	h := uploads(t, srv)
+	for _, method := range []string{http.MethodPut, http.MethodGet} {
+		recorder := httptest.NewRecorder()
+		body := strings.NewReader("a voice message")
+		h.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, "/recordings/4711", body))
+		require.Contains(t, recorder.Body.String(), "<script>", method)
+		assert.Equal(t, "text/plain; charset=utf-8", recorder.Result().Header.Get("Content-Type"), method)
+	}
 }
 
 // The visitor leaves as soon as the upload has arrived. The call goes on, and is not made again.
