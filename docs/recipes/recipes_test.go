@@ -279,4 +279,13 @@ func TestPages(t *testing.T) {
 	all, err = everything(t.Context(), plain.Client())
 	require.NoError(t, err)
 	assert.Len(t, all, 1, "pages without numbers of the last come one by one")
+	huge := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		body := r.JSON().(map[string]any)
+		body["meta"].(map[string]any)["last_page"] = 1 << 52
+		r.SetJSON(body)
+	}))
+	huge.AddImage(aicontenttest.Image{Name: "Study"})
+	all, err = everything(t.Context(), huge.Client())
+	require.NoError(t, err)
+	assert.Len(t, all, 1, "memory is not made for what a service claims")
 }

@@ -51,7 +51,7 @@ func everything(ctx context.Context, client *aicontent.Client) ([]*aicontent.Ima
 	if err != nil {
 		return nil, err
 	}
-	if first.Last == 0 { // the service does not number its pages
+	if first.Last == 0 || first.Last > 100_000 { // the service does not number its pages, or makes no sense
 		return aicontent.Collect(client.Images.All(ctx, params))
 	}
 	pages := make([][]*aicontent.Image, first.Last)
