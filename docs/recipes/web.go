@@ -23,6 +23,10 @@ func passOn(names *once.Client) http.HandlerFunc {
 			http.Error(w, "the request has no Content-Length", http.StatusLengthRequired)
 			return
 		}
+		if r.ContentLength > largestUpload { // before any of it is passed on
+			http.Error(w, "the recording is too large", http.StatusRequestEntityTooLarge)
+			return
+		}
 		// What was sent is billed, so the call goes on if the visitor leaves.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 15*time.Minute)
 		defer cancel()

@@ -68,6 +68,25 @@ func TestTextsAreNoPages(t *testing.T) {
 	}
 }
 
+// A recording that is too large costs the service nothing.
+func TestPassOnRefusesALargeRecordingAtOnce(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/recordings/4711", http.NoBody)
+	req.Body, req.ContentLength = io.NopCloser(zeros{}), largestUpload+1
+	recorder := httptest.NewRecorder()
+	uploads(t, srv).ServeHTTP(recorder, req)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, recorder.Code)
+	assert.Empty(t, srv.Requests())
+}
+
+// zeros is a file without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 // The visitor leaves as soon as the upload has arrived. The call goes on, and is not made again.
 func TestPassOnGoesOnWithoutItsVisitor(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
