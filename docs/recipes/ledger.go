@@ -61,34 +61,50 @@ func (l *SQLLedger) Put(ctx context.Context, key string, entry []byte, version s
 	return next, nil
 }
 
-// List reads one row at a time.
+// List reads up to 100 rows at a time, and yields them when it has given its connection back: the loop may use the
+// ledger, also if the database has one connection.
 func (l *SQLLedger) List(ctx context.Context) iter.Seq2[once.State, error] {
 	return func(yield func(once.State, error) bool) {
-		rows, err := l.db.QueryContext(ctx, `SELECT key, entry FROM ledger`)
-		if err != nil {
-			yield(once.State{}, err)
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var key string
-			var entry []byte
-			if err := rows.Scan(&key, &entry); err != nil {
+		for last := ""; ; {
+			keys, entries, err := l.after(ctx, last)
+			for i, entry := range entries {
+				state, err := once.ParseState(entry)
+				if err != nil {
+					err = fmt.Errorf("ledger: row %s: %w", keys[i], err)
+				}
+				if (err != nil || !state.Free()) && !yield(state, err) {
+					return
+				}
+			}
+			if err = cmp.Or(err, ctx.Err()); err != nil {
 				yield(once.State{}, err)
 				return
 			}
-			state, err := once.ParseState(entry)
-			if err != nil {
-				err = fmt.Errorf("ledger: row %s: %w", key, err)
-			}
-			if (err != nil || !state.Free()) && !yield(state, err) {
+			if len(keys) == 0 {
 				return
 			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(once.State{}, err)
+			last = keys[len(keys)-1]
 		}
 	}
+}
+
+// after returns the next rows after a key, in the order of the keys.
+func (l *SQLLedger) after(ctx context.Context, last string) (keys []string, entries [][]byte, err error) {
+	const next = `SELECT key, entry FROM ledger WHERE key > $1 ORDER BY key LIMIT 100`
+	rows, err := l.db.QueryContext(ctx, next, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var entry []byte
+		if err := rows.Scan(&key, &entry); err != nil {
+			return keys, entries, err
+		}
+		keys, entries = append(keys, key), append(entries, entry)
+	}
+	return keys, entries, rows.Err()
 }
 
 // inDatabase returns package once with its ledger in a database that has the table.

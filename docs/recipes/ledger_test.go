@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -86,6 +87,25 @@ func testSQLList(t *testing.T, db *sql.DB) {
 	for _, err := range l.List(ended) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
+	// The loop may call package once, also with a single connection.
+	db.SetMaxOpenConns(1)
+	within, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for state, err := range l.List(within) {
+		if err == nil {
+			_, err = names.Images.Find(within, state.Name)
+			require.NoError(t, err)
+		}
+	}
+	for i := range 250 {
+		_, err = l.Put(within, fmt.Sprintf("more %d", i), []byte(`{}`), "")
+		require.NoError(t, err)
+	}
+	rows := 0
+	for range l.List(within) {
+		rows++
+	}
+	assert.Equal(t, 252, rows, "of several hundreds, each comes once")
 	_, err = db.ExecContext(t.Context(), `DELETE FROM ledger`)
 	require.NoError(t, err)
 }
