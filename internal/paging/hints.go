@@ -115,15 +115,15 @@ func (h *hints) link(v lenient.Value, alone bool) {
 	case v == "":
 	case number > 0:
 		h.number, h.told = max(h.number, number), true
-	case v.IsString() && text != "":
-		h.follow(text)
-	case text == "true":
-		h.more = true
 	case v.IsNull(), v == `""`:
 		h.told = true
 		h.ends = h.ends || alone
 	case number < 0, saysNo(v):
 		h.told = true
+	case v.IsString():
+		h.follow(text)
+	case text == "true":
+		h.more = true
 	}
 }
 

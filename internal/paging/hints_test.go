@@ -51,6 +51,7 @@ func TestNoHintOfMorePagesIsIgnored(t *testing.T) {
 			`"has_more":false`, `"has_more":null`, `"has_more":0`, `"more":true`, `"has_previous":true`,
 			`"next_cursor":null`, `"next_cursor":""`, `"next_cursor":0`, `"next_cursor":false`, `"prev_cursor":"a"`,
 			`"cursor":"a"`, `"links":["?page=2"]`, `"links":{"prev":"?page=1"}`,
+			`"next_page":"0"`, `"next":"false"`,
 			`"next_page":1`, `"next_page":null`, `"next_page":0`, `"next_page":3,"current_page":3`, `"pages":[1,2]`,
 			`"last_page":1`, `"last_page":4,"current_page":4`,
 			`"total":1`, `"count":5000`, `"total":{"value":2}`, `"total":1.5`,
