@@ -30,6 +30,7 @@ import (
 //
 // The first bytes decide whether a response is a picture, not its Content-Type. The error is a [*DecodeError] for a
 // picture that ends early, and for a response that is empty, text, JSON, XML or HTML, or compressed in an unknown way.
+// The end of a response without a length, which is rare, shows nothing.
 //
 // Download is retried after transient failures until the first byte is written to w. A later failure leaves the written
 // bytes in w: call again with an empty w. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the
