@@ -368,6 +368,38 @@ func TestEach2xxIsASuccessAndEachResponseIsClosed(t *testing.T) {
 	}
 }
 
+// A RoundTripper may return a body that breaks the contract of io.Reader. That ends neither the program nor the call's
+// word on its outcome, and no call reads it forever.
+func TestBodiesThatAreBadReadersAreCutOff(t *testing.T) {
+	t.Parallel()
+	magic := func() io.Reader { return strings.NewReader("\x1f") } // half of what tells a gzip stream
+	wrong := func(n int) readerFunc { return func(p []byte) (int, error) { return n, nil } }
+	for name, body := range map[string]func() io.Reader{
+		"no bytes":                func() io.Reader { return wrong(0) },
+		"no bytes, after one":     func() io.Reader { return io.MultiReader(magic(), wrong(0)) },
+		"no bytes, in gzip":       func() io.Reader { return io.MultiReader(magic(), strings.NewReader("\x8b"), wrong(0)) },
+		"too many bytes":          func() io.Reader { return wrong(1 << 20) },
+		"too many bytes, later":   func() io.Reader { return io.MultiReader(strings.NewReader(`{"id":`), wrong(1<<20)) },
+		"too many bytes, in gzip": func() io.Reader { return io.MultiReader(strings.NewReader("\x1f\x8b"), wrong(1<<20)) },
+		"less than none":          func() io.Reader { return wrong(-1) },
+	} {
+		rt := func(*http.Request) (*http.Response, error) {
+			resp := &http.Response{StatusCode: 201, Header: http.Header{}, Body: io.NopCloser(body()), ContentLength: -1}
+			return resp, nil
+		}
+		middleware := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(rt) })
+		for _, c := range []*Client{
+			over(t, fakes.RoundTripper(rt)), over(t, fakes.RoundTripper(fakes.Lose), middleware),
+		} {
+			_, err := c.Images.Store(t.Context(), aStore)
+			require.ErrorContains(t, err, "cut off", name)
+			assert.Equal(t, OutcomeExecuted, OutcomeOf(err), name)
+		}
+		_, err := over(t, fakes.RoundTripper(rt), WithRetryPolicy(quick)).Images.Download(t.Context(), aPicture, io.Discard)
+		assert.ErrorContains(t, err, "cut off", name)
+	}
+}
+
 // An intermediary's plain text may look like JSON.
 func TestBodiesAreClassifiedByTheirContent(t *testing.T) {
 	t.Parallel()

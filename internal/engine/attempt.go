@@ -212,7 +212,7 @@ type picture struct {
 
 func (p *picture) Read(b []byte) (int, error) {
 	p.clock.Receiving()
-	n, err := p.Reader.Read(b)
+	n, err := wire.Read(p.Reader, b)
 	p.clock.Pause()
 	if err != nil && (err != io.EOF || endsWithEOF(p.ctx)) {
 		err = cmp.Or(endedBy(p.ctx, p.clock), redact.NotNil(err))

@@ -53,7 +53,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.zip != nil:
 		return b.unzip(p)
 	case b.plain || len(p) == 0:
-		return b.ReadCloser.Read(p)
+		return Read(b.ReadCloser, p)
 	case len(p) < len(gzipMagic):
 		// There is no room for the first two bytes.
 		roomy := *b
@@ -63,10 +63,10 @@ func (b *body) Read(p []byte) (int, error) {
 		}{bufio.NewReader(&roomy), b.ReadCloser}
 		return b.ReadCloser.Read(p)
 	}
-	n, err := b.ReadCloser.Read(p)
+	n, err := Read(b.ReadCloser, p)
 	for n == 1 && p[0] == gzipMagic[0] && err == nil {
 		var more int
-		more, err = b.ReadCloser.Read(p[1:])
+		more, err = Read(b.ReadCloser, p[1:])
 		n += more
 	}
 	if b.plain = n > 0; !bytes.HasPrefix(p[:n], []byte(gzipMagic)) {
@@ -77,7 +77,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	b.zip = unzippers.Get().(*unzipper)
 	// If the error came with these bytes, it comes again, or the stream is incomplete.
-	b.zip.src.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(p[:n])), b.ReadCloser))
+	b.zip.src.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(p[:n])), strict{b.ReadCloser}))
 	if err := b.zip.open(); err != nil {
 		return 0, b.check(err)
 	}
@@ -108,6 +108,26 @@ func (b *body) check(err error) error {
 	return b.err
 }
 
+// Read reads from the body of a RoundTripper, which may break the contract of [io.Reader]: an impossible count is an
+// error, and so are a hundred Reads without a byte or an error, which would never end.
+func Read(r io.Reader, p []byte) (int, error) {
+	for range 100 {
+		n, err := r.Read(p)
+		switch {
+		case n < 0 || n > len(p):
+			return 0, fmt.Errorf("the body returned an impossible count of %d bytes", n)
+		case n > 0 || err != nil || len(p) == 0:
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// strict reads with [Read].
+type strict struct{ io.Reader }
+
+func (s strict) Read(p []byte) (int, error) { return Read(s.Reader, p) }
+
 // pieces are buffers for the Reads of a body, so that the string is its only copy.
 var pieces = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
@@ -122,7 +142,7 @@ func ReadBody(resp *http.Response, limit int64) (string, error) {
 	var body strings.Builder
 	body.Grow(int(min(max(resp.ContentLength, 0), limit, trusted)))
 	for {
-		n, err := resp.Body.Read(piece[:])
+		n, err := Read(resp.Body, piece[:])
 		body.Write(piece[:n])
 		err = redact.NotNil(err)
 		switch {
