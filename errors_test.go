@@ -870,6 +870,11 @@ func TestErrorsThatAreNilPointersDoNotPanic(t *testing.T) {
 	for text, wrong := range map[string]error{
 		"a nil *url.Error":          (*url.Error)(nil),
 		"a nil *aicontent.APIError": (*APIError)(nil),
+
+		"a *errors.joinError that holds a nil error": errors.Join(io.EOF, (*url.Error)(nil)),
+		"a *net.OpError that holds a nil error":      &net.OpError{Op: "dial"},
+		"a *fmt.wrapError that holds a nil error":    fmt.Errorf("sign: %w", (*APIError)(nil)),
+		"a *fmt.wrapErrors that holds a nil error":   fmt.Errorf("%w: %w", io.EOF, (*url.Error)(nil)),
 	} {
 		for name, place := range placesOf(t, wrong) {
 			err := place.run(t)

@@ -158,13 +158,28 @@ func (ks Keys) Error(err error) error {
 	return e
 }
 
-// NotNil returns err, or an error in place of a nil pointer, whose methods may panic. Nil stays nil.
-func NotNil(err error) error {
+// NotNil returns err, or an error in place of a nil pointer and of an error that holds one: their methods may panic.
+// Nil stays nil.
+func NotNil(err error) (sound error) {
 	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("a nil %T", err)
 	}
+	defer func() {
+		if recover() != nil {
+			sound = fmt.Errorf("a %T that holds a nil error", err)
+		}
+	}()
+	if err != nil { // call all methods in the tree that package errors calls
+		_ = err.Error()
+		_, _ = errors.Is(err, errAbsent), errors.As(err, new(*absent))
+	}
 	return err
 }
+
+// absent is the type of no error.
+type absent struct{ error }
+
+var errAbsent error = &absent{}
 
 // Joined errors have a text of several lines.
 var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")

@@ -241,7 +241,7 @@ func guard(f func() error) (err error) {
 		switch v := recover().(type) {
 		case nil:
 		case error:
-			err = fmt.Errorf("it panicked: %w", v)
+			err = fmt.Errorf("it panicked: %w", redact.NotNil(v))
 		default:
 			err = fmt.Errorf("it panicked: %v", v)
 		}

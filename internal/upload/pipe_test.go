@@ -296,6 +296,13 @@ func (s *stray) Seek(offset int64, whence int) (int64, error) {
 	return s.Reader.Seek(offset, whence)
 }
 
+// The error of a panic is read later, outside of any recover.
+func TestErrorsOfPanicsCanBeRead(t *testing.T) {
+	err := guard(func() error { panic(fmt.Errorf("a mistake: %w", (*ReadError)(nil))) })
+	assert.EqualError(t, err, "it panicked: a *fmt.wrapError that holds a nil error")
+	assert.NotErrorIs(t, err, ErrSource)
+}
+
 // A user's reader or file system that panics, or ends its goroutine, is one that cannot be read, and does not end the
 // program. The file can then be sent again.
 func TestPanicsAreErrors(t *testing.T) {
