@@ -515,6 +515,7 @@ func TestOutcomeOfJoinedErrorsIsUnknownFirst(t *testing.T) {
 		{&wraps{told{OutcomeNotExecuted, true}, lost}, OutcomeNotExecuted, true},
 		{&wraps{told{OutcomeUnknown, false}, busy}, OutcomeUnknown, false},
 		{half{}, OutcomeUnknown, false},
+		{&told{42, false}, OutcomeUnknown, false},
 
 		{&CallError{Err: refused}, OutcomeUnknown, false},
 		{&ConflictError{}, OutcomeUnknown, false},

@@ -11,14 +11,14 @@ const (
 	Executed
 )
 
-// Together returns the outcome of a call whose attempts had these outcomes.
+// Together returns the outcome of a call whose attempts had these outcomes. A value that is none of them is Unknown.
 func Together(a, b Outcome) Outcome {
-	for _, o := range []Outcome{Unknown, Executed} {
-		if a == o || b == o {
+	for _, o := range []Outcome{NotExecuted, Executed} {
+		if (a == o || a == NotExecuted) && (b == o || b == NotExecuted) {
 			return o
 		}
 	}
-	return NotExecuted
+	return Unknown
 }
 
 // Facts are the observations of an attempt.

@@ -287,6 +287,8 @@ func TestOutcomesTogetherAreUnknownFirstThenExecuted(t *testing.T) {
 		{Executed, Executed}:       Executed,
 		{Executed, Unknown}:        Unknown,
 		{Unknown, Unknown}:         Unknown,
+		{NotExecuted, 42}:          Unknown,
+		{Executed, -1}:             Unknown,
 	} {
 		assert.Equal(t, want, Together(pair[0], pair[1]), "%v", pair)
 		assert.Equal(t, want, Together(pair[1], pair[0]), "%v", pair)
