@@ -307,7 +307,7 @@ func (s summary) line(request, text string) string {
 		text += " (" + s.note + ")"
 	}
 	text = oneLine.Replace(text)
-	subject := cmp.Or(string(s.op), request)
+	subject := cmp.Or(string(s.op), strings.TrimSpace(request)) // a program may leave out method and path
 	if subject == "" || strings.HasPrefix(text, subject+": ") {
 		return text
 	}
