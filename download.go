@@ -65,7 +65,7 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 		return nil, problem("url", nil, "is required: the service sent none for the image")
 	}
 	u, err := c.base.JoinPath("/").Parse(image.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, problem("url", c.lastKeys().Text(image.URL), "must be an http or https URL")
 	}
 	return u, nil

@@ -138,6 +138,8 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 		"data": {t.Context(), at("data:image/png,A"), io.Discard, nil,
 			`url "data:image/png,A": must be an http or https URL`},
 		"no host": {t.Context(), at("https:///a"), io.Discard, nil, `url "https:///a": must be an http or https URL`},
+		"a port alone": {t.Context(), at("http://:80/a"), io.Discard, nil,
+			`url "http://:80/a": must be an http or https URL`},
 		"no URL at all": {t.Context(), at("http://[::1"), io.Discard, nil,
 			`url "http://[::1": must be an http or https URL`},
 		"nil inside w": {t.Context(), aPicture, nilBuffer, nil, "w: must not be nil"},
