@@ -667,6 +667,17 @@ func (p place) run(t *testing.T, opts ...Option) error {
 	return p.call(ctx, over(t, p.rt, append(append([]Option{WithRetryPolicy(quick)}, opts...), p.opts...)...))
 }
 
+// A new key may begin with the refused one, as key-number-1 and key-number-10 do.
+func TestKeyThatBeginsWithARefusedOneIsMaskedWhole(t *testing.T) {
+	t.Parallel()
+	numbers := keys(func(n int) (string, error) { return "key-number-1" + strings.Repeat("0", n-1), nil })
+	refuse := func(r *http.Request) (*http.Response, error) {
+		return fakes.Respond(401, `{"message":"`+r.Header.Get("Authorization")+` is revoked"}`)(r)
+	}
+	err := showSeven(t.Context(), over(t, fakes.RoundTripper(refuse), numbers))
+	assert.ErrorContains(t, err, "401: Bearer [API key] is revoked")
+}
+
 // The response after a renewal may repeat the refused key, and end within it.
 func TestBeginningOfARefusedKeyIsMaskedAfterARenewal(t *testing.T) {
 	t.Parallel()

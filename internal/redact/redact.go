@@ -40,12 +40,17 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
 // Keys are the keys of a call: one, or several after a renewal. Nil masks nothing.
 type Keys []Key
 
-// With returns ks and k, or ks if k is empty or already among them.
+// With returns ks and k, or ks if k is empty or already among them. Longer keys come first, because one may hold
+// another.
 func (ks Keys) With(k Key) Keys {
 	if k == "" || slices.Contains(ks, k) {
 		return ks
 	}
-	return append(slices.Clip(ks), k)
+	shorter := slices.IndexFunc(ks, func(have Key) bool { return len(have) < len(k) })
+	if shorter < 0 {
+		shorter = len(ks)
+	}
+	return slices.Insert(slices.Clip(ks), shorter, k)
 }
 
 // Text returns s with "[API key]" in place of each copy of a key, plain or encoded. Without a copy it returns s itself.

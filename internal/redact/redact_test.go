@@ -78,6 +78,17 @@ func TestKeyIsMaskedInEveryEncoding(t *testing.T) {
 	}
 }
 
+// A new key may hold the old one: its end must not stay behind.
+func TestKeysThatHoldOthersAreMaskedWhole(t *testing.T) {
+	const old, renewed, latest = Key("live-key-1"), Key("live-key-1/2"), Key("a-live-key-1")
+	keys := Keys{old}
+	for range 2 {
+		keys = keys.With(renewed).With(latest).With(old).With("")
+	}
+	assert.Len(t, keys, 3)
+	assert.Equal(t, "[API key] [API key] [API key]", keys.Text("live-key-1 live-key-1%2F2 a-live-key-1"))
+}
+
 // Text without the key must be left as the service sent it.
 func TestTextWithoutKeyStays(t *testing.T) {
 	for text, want := range map[string]string{
