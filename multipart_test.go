@@ -299,6 +299,38 @@ func TestFileSizeIsAnnounced(t *testing.T) {
 	}
 }
 
+// deaf is a reader whose Seek does nothing, as that of some wrappers.
+type deaf struct{ io.Reader }
+
+func (deaf) Seek(int64, int) (int64, error) { return 0, nil }
+
+// buffered is a reader whose Seek knows nothing of the bytes in the buffer.
+type buffered struct {
+	io.Reader
+	io.Seeker
+}
+
+// The first bytes were read to look at the file. They must not be missing from the upload.
+func TestReadersWhoseSeekLiesAreSentWhole(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{16, 511, 512, 513, 100_000} {
+		file := bytes.NewReader(recording(size))
+		for name, r := range map[string]io.Reader{
+			"nothing": deaf{bytes.NewReader(recording(size))}, "buffer": buffered{bufio.NewReader(file), file},
+		} {
+			var got []byte
+			c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+				if file, _, err := r.FormFile("file"); assert.NoError(t, err, name) {
+					got, _ = io.ReadAll(file)
+				}
+				_, _ = io.WriteString(w, fakes.StoredImage)
+			})
+			require.NoError(t, transcribe(t.Context(), c, FileFromReader("a.wav", r)), name)
+			assert.True(t, bytes.Equal(recording(size), got), "%s: %d of %d bytes", name, len(got), size)
+		}
+	}
+}
+
 // Mistakes with readers are told before anything is sent.
 func TestReadersThatCannotBeSent(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -62,8 +61,10 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("at byte %d: %w", n, err)
 	}
-	if s, ok := in.r.(*stream); ok {
-		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
+	if s, ok := f.Source.(*stream); ok {
+		if err := in.call(func() error { return s.keep(head) }); err != nil {
+			return 0, nil, err
+		}
 	}
 	switch {
 	case n == headSize && in.size == 0: // a file of /proc, for example

@@ -171,6 +171,20 @@ func (s *stream) look() {
 	}
 }
 
+// keep puts the first bytes of r, which were read, back before the others. A reader that can seek is rewound instead,
+// unless it does not tell the position after them: its Seek does nothing, or leaves out a buffer of Read.
+func (s *stream) keep(head []byte) error {
+	if s.seek != nil {
+		at, err := s.seek.Seek(0, io.SeekCurrent)
+		if err != nil || at == s.start+int64(len(head)) {
+			return err
+		}
+		s.seek = nil
+	}
+	s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
+	return nil
+}
+
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
