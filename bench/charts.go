@@ -112,8 +112,8 @@ const (
 	rowHeight  = line + barHeight + 8
 )
 
-// The style follows the reader's choice of light or dark. Each part has one color, whatever the SDK; this SDK's names are
-// bold.
+// The style follows the reader's choice of light or dark. Each part has one color, whatever the SDK; this SDK's names
+// are bold.
 const chartStyle = `<style>
 text { font: 14px system-ui, 'Liberation Sans', Arial, sans-serif; fill: #1f2328 }
 .title, .ours .name { font-weight: bold } .figures { text-anchor: end }
@@ -155,8 +155,10 @@ func (c *chart) svg() string {
 		top += rowHeight
 	}
 	var head strings.Builder
-	fmt.Fprintf(&head, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+
-		"\n<title>%s</title>\n%s", chartWidth, top, html.EscapeString(c.title), chartStyle)
+	fmt.Fprintf(&head,
+		`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+
+			"\n<title>%s</title>\n%s",
+		chartWidth, top, html.EscapeString(c.title), chartStyle)
 	fmt.Fprintf(&head, `<rect class="ground" width="%d" height="%d"/>`+"\n", chartWidth, top)
 	text(&head, "title", margin, margin, c.title)
 	text(&head, "subtitle", margin, margin+line, c.subtitle)

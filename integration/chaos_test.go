@@ -27,7 +27,8 @@ import (
 )
 
 var (
-	chaosOps     = flag.Int("chaos.ops", 300, "chaos: stores, and as many deletes, updates and lists together, in each run")
+	chaosOps = flag.Int("chaos.ops", 300,
+		"chaos: stores, and as many deletes, updates and lists together, in each run")
 	chaosSeed    = flag.Uint64("chaos.seed", 0, "chaos: seed to replay; 0 draws one")
 	chaosWorkers = flag.Int("chaos.workers", 32, "chaos: goroutines")
 )
@@ -42,18 +43,24 @@ const (
 func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 	seconds := fmt.Sprint(wait.Seconds())
 	return []aicontenttest.Fault{
-		aicontenttest.Status(408, ``), aicontenttest.Status(500, `{"message":"Server Error"}`), aicontenttest.Status(501, ``),
-		aicontenttest.Status(401, `{"message":"Unauthenticated."}`), aicontenttest.Status(422, `{"message":"no","errors":{"name":["no"]}}`),
+		aicontenttest.Status(408, ``),
+		aicontenttest.Status(500, `{"message":"Server Error"}`), aicontenttest.Status(501, ``),
+		aicontenttest.Status(401, `{"message":"Unauthenticated."}`),
+		aicontenttest.Status(422, `{"message":"no","errors":{"name":["no"]}}`),
 		aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter(seconds),
-		aicontenttest.HTMLPage(413).Early(), aicontenttest.HTMLPage(502), aicontenttest.HTMLPage(503), aicontenttest.HTMLPage(504),
-		aicontenttest.HTMLPage(503).WithRetryAfter(seconds), aicontenttest.HTMLPage(503).Early(), aicontenttest.HTMLPage(200),
-		aicontenttest.ActThenStatus(500), aicontenttest.ActThenStatus(502), aicontenttest.ActThenStatus(503), aicontenttest.ActThenStatus(504),
-		aicontenttest.ActThenStatus(524), aicontenttest.ActThenStatus(403), aicontenttest.LateAct(504, wait),
-		aicontenttest.LateAct(503, wait).WithRetryAfter(seconds),
-		aicontenttest.RedirectTo(302, "https://elsewhere.example/"), aicontenttest.RedirectTo(307, "https://elsewhere.example/"),
+		aicontenttest.HTMLPage(413).Early(),
+		aicontenttest.HTMLPage(502), aicontenttest.HTMLPage(503), aicontenttest.HTMLPage(504),
+		aicontenttest.HTMLPage(503).WithRetryAfter(seconds), aicontenttest.HTMLPage(503).Early(),
+		aicontenttest.HTMLPage(200),
+		aicontenttest.ActThenStatus(500), aicontenttest.ActThenStatus(502), aicontenttest.ActThenStatus(503),
+		aicontenttest.ActThenStatus(504), aicontenttest.ActThenStatus(524), aicontenttest.ActThenStatus(403),
+		aicontenttest.LateAct(504, wait), aicontenttest.LateAct(503, wait).WithRetryAfter(seconds),
+		aicontenttest.RedirectTo(302, "https://elsewhere.example/"),
+		aicontenttest.RedirectTo(307, "https://elsewhere.example/"),
 		aicontenttest.RefuseConnection(),
 		aicontenttest.CloseBeforeRead(), aicontenttest.CloseBeforeRead().WithReset(),
-		aicontenttest.CloseMidUpload(64), aicontenttest.CloseMidUpload(64).WithReset(), aicontenttest.CloseMidUpload(2000),
+		aicontenttest.CloseMidUpload(64), aicontenttest.CloseMidUpload(64).WithReset(),
+		aicontenttest.CloseMidUpload(2000),
 		aicontenttest.LoseResponse(), aicontenttest.LoseResponse().WithReset(),
 		aicontenttest.CloseMidResponse(), aicontenttest.CloseMidResponse().WithReset(),
 		aicontenttest.Stall(aicontenttest.BeforeRead), aicontenttest.Stall(aicontenttest.MidUpload),
@@ -135,7 +142,8 @@ func newChaos(t *testing.T, byName bool, srv *aicontenttest.Server, opts ...aico
 	add := func(kind, name string) {
 		d := &deed{kind: kind, tag: fmt.Sprint(len(r.deeds)), name: name}
 		if kind == "delete" || kind == "update" {
-			d.id = aicontent.ID(srv.AddImage(aicontenttest.Image{Name: "seeded " + d.tag, Description: "d", Resolution: "256x256"}).ID)
+			seeded := aicontenttest.Image{Name: "seeded " + d.tag, Description: "d", Resolution: "256x256"}
+			d.id = aicontent.ID(srv.AddImage(seeded).ID)
 		}
 		r.deeds = append(r.deeds, d)
 	}
@@ -320,7 +328,8 @@ func savable(d *deed) bool {
 // check is the promise: what must be 0 is 0.
 func (r *chaos) check(count tally) {
 	r.t.Helper()
-	replay := fmt.Sprintf("replay with -chaos.seed=%d -chaos.ops=%d -chaos.workers=%d", r.seed, *chaosOps, *chaosWorkers)
+	replay := fmt.Sprintf("replay with -chaos.seed=%d -chaos.ops=%d -chaos.workers=%d",
+		r.seed, *chaosOps, *chaosWorkers)
 	r.t.Logf("seed %d: %d calls, %d requests", r.seed, len(r.deeds), len(r.srv.Requests()))
 	for _, ending := range slices.Sorted(maps.Keys(count.ended)) {
 		r.t.Logf("| %s | %d |", ending, count.ended[ending])
@@ -337,7 +346,12 @@ func (r *chaos) check(count tally) {
 }
 
 // patience is enough attempts for every call that may be repeated to end well.
-var patience = aicontent.RetryPolicy{MaxAttempts: 60, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond, MaxRetryAfter: time.Hour}
+var patience = aicontent.RetryPolicy{
+	MaxAttempts:   60,
+	MinBackoff:    time.Microsecond,
+	MaxBackoff:    time.Millisecond,
+	MaxRetryAfter: time.Hour,
+}
 
 // Over real connections: whatever breaks, and wherever, no store is made twice and no outcome is a lie.
 func TestChaos(t *testing.T) {
@@ -352,7 +366,8 @@ func TestChaos(t *testing.T) {
 	} {
 		t.Run(network.name, func(t *testing.T) {
 			t.Parallel()
-			srv := aicontenttest.NewServer(t, append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))...)
+			opts := append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))
+			srv := aicontenttest.NewServer(t, opts...)
 			wait := 20 * time.Millisecond
 			r := newChaos(t, false, srv,
 				aicontent.WithRetryPolicy(patience), aicontent.WithStallTimeout(50*wait),
@@ -417,5 +432,6 @@ func newSlowChaos(t *testing.T, byName bool) *chaos {
 
 func TestChaosNeedsItsFaults(t *testing.T) {
 	t.Parallel()
-	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-5, "a fault that no store can get over has come or gone")
+	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-5,
+		"a fault that no store can get over has come or gone")
 }

@@ -195,7 +195,8 @@ func TestTheKeyAppearsInNoPart(t *testing.T) {
 				c := newClient(t, nowhere, oddKey, opts...)
 				bodies := bodiesOfTheError(t, c)
 				left := strings.TrimLeft(string(bodies[0]), "a")
-				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
+				assert.True(t, strings.HasPrefix("[API key]"+"aa", left),
+					"%d %d %s: %s", status, before, spelling, left)
 				if status == 500 {
 					assert.Equal(t, bodies[0], bodies[1])
 				}
@@ -257,20 +258,24 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(r *http.Request) string {
 		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		return fakes.OnTheWire(401, "X-Debug: key="+key+";", `{"message":"The key `+strings.ReplaceAll(key, "/", `\/`)+` has expired.","errors":{"key":["`+url.QueryEscape(key)+`!"]}}`)
+		body := `{"message":"The key ` + strings.ReplaceAll(key, "/", `\/`) + ` has expired.",` +
+			`"errors":{"key":["` + url.QueryEscape(key) + `!"]}}`
+		return fakes.OnTheWire(401, "X-Debug: key="+key+";", body)
 	})
 	c := newClient(t, baseURL, "sk/live/0123456789")
 	var resp *aicontent.Response
 	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	host := strings.TrimPrefix(baseURL, "http://")
 	host, _, _ = strings.Cut(host, "/")
-	const text = "images.show: 401: The key [API key] has expired; key: [API key]! (%s did not accept the key given to NewClient)"
+	const text = "images.show: 401: The key [API key] has expired; key: [API key]! " +
+		"(%s did not accept the key given to NewClient)"
 	assert.EqualError(t, err, fmt.Sprintf(text, host))
 	var refused *aicontent.APIError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, "key=[API key];", refused.Header.Get("X-Debug"))
 	assert.Equal(t, map[string][]string{"key": {"[API key]!"}}, refused.Fields)
-	assert.JSONEq(t, `{"message":"The key [API key] has expired.","errors":{"key":["[API key]!"]}}`, string(refused.Body))
+	assert.JSONEq(t, `{"message":"The key [API key] has expired.","errors":{"key":["[API key]!"]}}`,
+		string(refused.Body))
 	assert.Equal(t, refused.Body, resp.Body)
 	assert.Equal(t, refused.Header, resp.Header)
 }
@@ -352,14 +357,16 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	}
 	assert.Equal(t, 12, strings.Count(lines.String(), "\n"))
 	assert.NotContains(t, lines.String(), "secret")
-	assert.Contains(t, lines.String(), "op=transcriptions.store method=POST path=/tenant/api/v1/transcriptions attempt=1")
+	assert.Contains(t, lines.String(),
+		"op=transcriptions.store method=POST path=/tenant/api/v1/transcriptions attempt=1")
 }
 
 // The error of a second record with the name has its ID, which the service chooses.
 func TestDuplicateErrorsAreMasked(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
-		return fakes.OnTheWire(200, "", `{"data":[{"id":"`+fakes.Key+`","name":"n"},{"id":"8\n9","name":"n"}],"links":{"next":null}}`)
+		records := `{"id":"` + fakes.Key + `","name":"n"},{"id":"8\n9","name":"n"}`
+		return fakes.OnTheWire(200, "", `{"data":[`+records+`],"links":{"next":null}}`)
 	})
 	c := newClient(t, baseURL, fakes.Key)
 	_, _, err := newNames(t, c).Images.Store(t.Context(), aStore)

@@ -256,8 +256,13 @@ func TestUntrustedServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests, connections atomic.Int64
-			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
-			srv.TLS = &tls.Config{Certificates: []tls.Certificate{tt.certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tt.version}
+			count := func(http.ResponseWriter, *http.Request) { requests.Add(1) }
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(count))
+			srv.TLS = &tls.Config{
+				Certificates: []tls.Certificate{tt.certificate},
+				MinVersion:   tls.VersionTLS10,
+				MaxVersion:   tt.version,
+			}
 			srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 			srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 				if s == http.StateNew {

@@ -130,5 +130,6 @@ func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
 	for _, name := range []string{"show", "store", "update", "delete"} {
 		require.NoError(t, allTen(c)["images."+name](t.Context()))
 	}
-	assert.Equal(t, map[string]string{"GET": "HTTP/2.0", "POST": "HTTP/1.1", "PATCH": "HTTP/2.0", "DELETE": "HTTP/2.0"}, protocols)
+	want := map[string]string{"GET": "HTTP/2.0", "POST": "HTTP/1.1", "PATCH": "HTTP/2.0", "DELETE": "HTTP/2.0"}
+	assert.Equal(t, want, protocols)
 }

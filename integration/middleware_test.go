@@ -66,27 +66,45 @@ type aMiddleware struct {
 }
 
 var middlewares = map[string]aMiddleware{
-	"a token": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if err := ask(r.Context(), o.tokens); err != nil {
-			return nil, err
-		}
-		return next.RoundTrip(r)
-	}, sends: true, seen: true},
-	"an audit": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		return audited(r.Context(), o, r, next)
-	}, sends: true, fails: true, seen: true},
-	"an audit with its own context": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		return audited(context.Background(), o, r, next)
-	}, sends: true, fails: true, seen: true, traced: true},
-	"a detached request": {trip: func(_ others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		return next.RoundTrip(detached(r))
-	}, sends: true},
-	"a detached request and an audit": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		return audited(r.Context(), o, detached(r), next)
-	}, sends: true, fails: true},
-	"no request": {trip: func(o others, r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-		return nil, ask(r.Context(), o.audit)
-	}, fails: true},
+	"a token": {
+		trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if err := ask(r.Context(), o.tokens); err != nil {
+				return nil, err
+			}
+			return next.RoundTrip(r)
+		},
+		sends: true, seen: true,
+	},
+	"an audit": {
+		trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			return audited(r.Context(), o, r, next)
+		},
+		sends: true, fails: true, seen: true,
+	},
+	"an audit with its own context": {
+		trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			return audited(context.Background(), o, r, next)
+		},
+		sends: true, fails: true, seen: true, traced: true,
+	},
+	"a detached request": {
+		trip: func(_ others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			return next.RoundTrip(detached(r))
+		},
+		sends: true,
+	},
+	"a detached request and an audit": {
+		trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			return audited(r.Context(), o, detached(r), next)
+		},
+		sends: true, fails: true,
+	},
+	"no request": {
+		trip: func(o others, r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return nil, ask(r.Context(), o.audit)
+		},
+		fails: true,
+	},
 }
 
 // around calls test in a bubble: for each middleware, as one and as the transport of the caller's client; for a service

@@ -158,7 +158,8 @@ func TestTheFilesPartIsNamedOnce(t *testing.T) {
 	var places []string
 	for _, file := range sources(t) {
 		for n := range ast.Preorder(parse(t, file)) {
-			if text := literal(n); text == "file" || strings.HasPrefix(text, `file"`) || strings.HasSuffix(text, `"file`) {
+			text := literal(n)
+			if text == "file" || strings.HasPrefix(text, `file"`) || strings.HasSuffix(text, `"file`) {
 				places = append(places, file)
 			}
 		}

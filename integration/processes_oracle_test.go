@@ -289,8 +289,8 @@ func (g *stage) interfered() bool {
 		slices.ContainsFunc(g.events, func(e event) bool { return e.what == "delete" })
 }
 
-// judgeLength checks that a call lasts no longer than until what was sent may come, a search and a Store; with a maximum
-// wait, no longer than that, a search and a Store; and no longer than what has befallen the process.
+// judgeLength checks that a call lasts no longer than until what was sent may come, a search and a Store; with a
+// maximum wait, no longer than that, a search and a Store; and no longer than what has befallen the process.
 func (g *stage) judgeLength(d *deal, say say) {
 	last := d.since
 	until, ahead := d.actor.disk.until(d.at)
@@ -320,8 +320,8 @@ func (g *stage) judgeLength(d *deal, say say) {
 	g.check(late <= time.Minute+inFlight, "%s's %s took %v too long: %v", d.actor.name, d.verb, late, d.err)
 }
 
-// judgeTime checks that nobody waits longer than the settle time after the last request, and the margin if its sender is
-// gone: no restart begins a wait anew.
+// judgeTime checks that nobody waits longer than the settle time after the last request, and the margin if its sender
+// is gone: no restart begins a wait anew.
 func (g *stage) judgeTime() {
 	longest := settled + time.Minute // searches, and pauses between calls
 	if g.cast == "ahead" || g.cast == "behind" {

@@ -420,8 +420,8 @@ var services = map[string]service{
 // works is how long the service takes for a create request.
 func (s scene) works() time.Duration { return services[s.service].works }
 
-// lateness is how long after its request ended a record may be missing: less than the settle time, and the difference of
-// the clocks.
+// lateness is how long after its request ended a record may be missing: less than the settle time, and the difference
+// of the clocks.
 func (s scene) lateness() time.Duration {
 	late := settled - time.Second
 	if s.cast == "ahead" || s.cast == "behind" {

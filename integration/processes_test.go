@@ -140,8 +140,8 @@ var casts = map[string]func(*stage){
 	"relay-1s":    func(g *stage) { g.actor("a", patient).plays("store") },
 	"relay-5s":    func(g *stage) { g.actor("a", patient).plays("store") },
 	"relay-12s":   func(g *stage) { g.actor("a", patient).plays("store") },
-	// One stores, another one deletes what it has stored, and a third one stores meanwhile: at once, and when everything
-	// has settled.
+	// One stores, another one deletes what it has stored, and a third one stores meanwhile: at once, and when
+	// everything has settled.
 	"delete": func(g *stage) { g.deletes(0) },
 	"delete-later": func(g *stage) {
 		g.deletes(settled + margin)
@@ -261,8 +261,8 @@ var happenings = map[string][]string{
 		"pause-29s", "pause-1m50s", "pause-8m", "outage-20s", "outage-6m", "rival", "other", "delete", "find",
 	},
 	"list": {
-		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-29.5s", "offline-1m", "offline-6m",
-		"pause-29s", "pause-1m50s", "pause-8m", "rival", "other", "delete", "massacre",
+		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-29.5s",
+		"offline-1m", "offline-6m", "pause-29s", "pause-1m50s", "pause-8m", "rival", "other", "delete", "massacre",
 	},
 	"show": {
 		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-29.5s", "offline-6m", "pause-29s",

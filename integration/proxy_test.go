@@ -152,7 +152,9 @@ func TestHTTPSProxy(t *testing.T) {
 func TestHTTPSProxyThatRefuses(t *testing.T) {
 	t.Parallel()
 	p := fakes.StartTunnel(t, "")
-	result := childCalls(t, "default", "AICONTENT_BASE_URL=https://example.com/tenant", "HTTPS_PROXY=http://agent:pass@"+p.Addr().String())
+	result := childCalls(t, "default",
+		"AICONTENT_BASE_URL=https://example.com/tenant",
+		"HTTPS_PROXY=http://agent:pass@"+p.Addr().String())
 	assert.Len(t, result.Errors, 12)
 	for op, text := range result.Errors {
 		assert.Contains(t, text, "Proxy Authentication Required", op)
@@ -167,7 +169,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	p := fakes.StartTunnel(t, "")
-	proxied := &http.Transport{Proxy: func(r *http.Request) (*url.URL, error) { return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil }}
+	proxied := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})}
 	defer proxied.CloseIdleConnections()
 	c := newClient(t, baseURL, fakes.Key, over(proxied))
 	for op, call := range allTen(c) {

@@ -58,7 +58,8 @@ func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	}
 	for _, name := range documents(t) {
 		for _, block := range blocks(read(t, name), "go") {
-			assert.True(t, strings.Contains(compiled.String(), flat(block)), "%s has code that is not compiled:\n%s", name, block)
+			assert.True(t, strings.Contains(compiled.String(), flat(block)),
+				"%s has code that is not compiled:\n%s", name, block)
 		}
 	}
 }
@@ -233,7 +234,8 @@ func TestReadmeWorksInAnEmptyModule(t *testing.T) {
 	checkout, err := filepath.Abs("..")
 	require.NoError(t, err)
 	srv := aicontenttest.NewServer(t, aicontenttest.APIKey("test-key"))
-	environment := append(os.Environ(), "GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
+	environment := append(os.Environ(),
+		"GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
 		"GOPROXY="+proxy, "GOMODCACHE="+modules)
 	place := strings.NewReplacer("../aicontent-go", checkout, "http://127.0.0.1:8090", srv.URL)
 	commands, out := blocks(text, "sh")[1], ""
@@ -368,7 +370,8 @@ func TestReadmeHasTheMeasuredNumbers(t *testing.T) {
 func TestReadmeNamesTheMissedAims(t *testing.T) {
 	t.Parallel()
 	aims := section(t, read(t, "../bench/results/results.md"), "## ", "What this SDK sets out to reach")
-	_, prose, found := strings.Cut(strings.Join(strings.Fields(readme(t)), " "), "[This run](bench/results/results.md) missed")
+	text := strings.Join(strings.Fields(readme(t)), " ")
+	_, prose, found := strings.Cut(text, "[This run](bench/results/results.md) missed")
 	require.Equal(t, strings.Contains(aims, "**missed**"), found)
 	prose, _, _ = strings.Cut(prose, "![")
 	for line := range strings.Lines(aims) {

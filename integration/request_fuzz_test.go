@@ -22,8 +22,10 @@ import (
 // the call is refused, and the server sees nothing.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
-		"", " ", ".", "..", "7", "a/b", "a?b", "a%b", "ü", "a#b", "%2e%2e", "a\r\nX-Evil: 1", "a\x00b", "\xff\xfe", `"quoted"`, `back\slash`, "tab\t", " space ",
-		"\r\n--boundary--\r\n", "a;b", "a&b=c", "a+b", "name", "file", "日本語", "\u2028", "\u202e", "%0D%0A", "=?utf-8?q?x?=", "filename*=UTF-8''x", strings.Repeat("x", 300),
+		"", " ", ".", "..", "7", "a/b", "a?b", "a%b", "ü", "a#b", "%2e%2e",
+		"a\r\nX-Evil: 1", "a\x00b", "\xff\xfe", `"quoted"`, `back\slash`, "tab\t", " space ",
+		"\r\n--boundary--\r\n", "a;b", "a&b=c", "a+b", "name", "file", "日本語", "\u2028", "\u202e",
+		"%0D%0A", "=?utf-8?q?x?=", "filename*=UTF-8''x", strings.Repeat("x", 300),
 	} {
 		f.Add(s, s, s, s, s, s, s, []byte(s))
 		f.Add("7", "n", "a.wav", "X-Trace", s, "q", s, []byte("RIFF\x04\x00\x00\x00WAVE"+s))
@@ -48,14 +50,19 @@ func FuzzRequest(f *testing.F) {
 			// Net/http may add to it.
 			return
 		}
-		opts := []aicontent.CallOption{aicontent.WithHeader(headerKey, headerValue), aicontent.WithQuery(key, value), aicontent.WithFormField(key, value)}
+		opts := []aicontent.CallOption{
+			aicontent.WithHeader(headerKey, headerValue),
+			aicontent.WithQuery(key, value),
+			aicontent.WithFormField(key, value),
+		}
 		ok := func(err error) bool {
 			t.Helper()
 			sent := got != nil
 			var invalid *aicontent.ValidationError
 			switch {
 			case err == nil && sent:
-			case err != nil && !sent && errors.As(err, &invalid) && utf8.ValidString(err.Error()) && !strings.ContainsAny(err.Error(), "\r\n\x00"):
+			case err != nil && !sent && errors.As(err, &invalid) &&
+				utf8.ValidString(err.Error()) && !strings.ContainsAny(err.Error(), "\r\n\x00"):
 				return false
 			default:
 				t.Fatalf("sent: %v, error: %q", sent, err)
@@ -89,19 +96,22 @@ func FuzzRequest(f *testing.F) {
 			path("images/")
 		}
 		reset()
-		if _, err := c.Images.Update(t.Context(), aicontent.ID(id), aicontent.ImageUpdateParams{Name: &name}, opts...); ok(err) {
+		update := aicontent.ImageUpdateParams{Name: &name}
+		if _, err := c.Images.Update(t.Context(), aicontent.ID(id), update, opts...); ok(err) {
 			path("images/")
 			form, err := url.ParseQuery(string(body))
 			want := url.Values{"name": {name}}
 			want.Set(key, value)
-			if err != nil || form.Encode() != want.Encode() || got.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
-				t.Errorf("form %q became %q, %v", want, form, err)
+			contentType := got.Header.Get("Content-Type")
+			if err != nil || form.Encode() != want.Encode() || contentType != "application/x-www-form-urlencoded" {
+				t.Errorf("form %q became %q of type %q, %v", want, form, contentType, err)
 			}
 		}
 		reset()
 		file := aicontent.FileFromBytes(fileName, data)
 		file.ContentType = value
-		if _, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: name, File: file, Description: value}, opts...); ok(err) {
+		store := aicontent.TranscriptionStoreParams{Name: name, File: file, Description: value}
+		if _, err := c.Transcriptions.Store(t.Context(), store, opts...); ok(err) {
 			_, params, err := mime.ParseMediaType(got.Header.Get("Content-Type"))
 			if err != nil || got.ContentLength != int64(len(body)) {
 				t.Fatalf("content type %q of %d bytes: %v", got.Header.Get("Content-Type"), got.ContentLength, err)

@@ -104,8 +104,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestLoginPages(t *testing.T) {
 	t.Parallel()
 	for _, login := range []string{
-		"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome",
-		"/login/help", "https://sso.example.com/login",
+		"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images",
+		"/welcome", "/login/help", "https://sso.example.com/login",
 	} {
 		baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)

@@ -158,7 +158,8 @@ func (p *play) gaveUp(n int, c *call) bool {
 	case saved == whoLooks: // The search must have found it.
 		return made.own > made.excused
 	}
-	waits := n > 0 && len(p.calls[n-1].stores()) > 0 && aicontent.OutcomeOf(p.calls[n-1].err) == aicontent.OutcomeUnknown
+	waits := n > 0 && len(p.calls[n-1].stores()) > 0 &&
+		aicontent.OutcomeOf(p.calls[n-1].err) == aicontent.OutcomeUnknown
 	return len(stores) > 0 && len(stores) < maxAttempts || len(stores) == 0 && waits
 }
 

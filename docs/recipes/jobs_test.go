@@ -114,10 +114,11 @@ func worker(t *testing.T, srv *aicontenttest.Server, ledger once.Ledger) *once.C
 // The record exists or may exist after these, so giving the job up would lose what was paid for.
 func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 	path := speech(t)
+	redirect := aicontenttest.RedirectTo(http.StatusFound, "https://elsewhere.example/")
 	for name, fault := range map[string]aicontenttest.Fault{
 		"a response that cannot be read": aicontenttest.InvalidJSON(),
 		"a firewall's page":              aicontenttest.ActThenStatus(http.StatusForbidden),
-		"a redirect":                     aicontenttest.RedirectTo(http.StatusFound, "https://elsewhere.example/").Acting(),
+		"a redirect":                     redirect.Acting(),
 		"a proxy that waits no longer":   aicontenttest.LateAct(http.StatusGatewayTimeout, 4*time.Minute),
 		"a service that is down":         aicontenttest.Status(http.StatusServiceUnavailable, "down"),
 	} {
@@ -173,8 +174,8 @@ func TestWorkThatIsStoppedIsNoFailedRun(t *testing.T) {
 func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`).WithRetryAfter("600")
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, busy)
+		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`)
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, busy.WithRetryAfter("600"))
 		q := newJobs(job{ID: "4f1c", File: path})
 		start := time.Now()
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
@@ -209,7 +210,8 @@ func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 		require.ErrorIs(t, q.givenUp[long], aicontent.ErrInvalid)
 		require.ErrorIs(t, q.givenUp["gone"], aicontent.ErrFile)
 		assert.Equal(t, 1, q.finished)
-		assert.Equal(t, map[string]int{long: often, "gone": 1, "4f1c": 1}, q.runs, "another job may free a refused name")
+		assert.Equal(t, map[string]int{long: often, "gone": 1, "4f1c": 1}, q.runs,
+			"another job may free a refused name")
 	}, aicontenttest.LengthLimits)
 }
 

@@ -192,8 +192,8 @@ func unreliable(t *testing.T) *aicontenttest.Server {
 	return srv
 }
 
-// Eight processes that share a ledger are killed at random, while the service finishes the requests that it has received.
-// No name has two records, and each call's result is true.
+// Eight processes that share a ledger are killed at random, while the service finishes the requests that it has
+// received. No name has two records, and each call's result is true.
 func TestProcessesThatAreKilled(t *testing.T) {
 	for _, program := range []string{"stores all in Dir", "stores all in SQLite"} {
 		t.Run(program, func(t *testing.T) {
@@ -228,8 +228,10 @@ func TestProcessesThatAreKilled(t *testing.T) {
 			k.running.Wait()
 			took := k.finished.Sub(last)
 			k.srv.Close() // ends the latency: the service executes what it has received
-			t.Logf("%d names, %d processes, %d killed in %v; %d records then, %d in the end; finished %v after the last kill",
-				len(k.names), k.started, k.started-k.ended, *killsFor, records, len(k.srv.Records()), took.Round(time.Second))
+			t.Logf("%d names, %d processes, %d killed in %v",
+				len(k.names), k.started, k.started-k.ended, *killsFor)
+			t.Logf("%d records then, %d in the end; finished %v after the last kill",
+				records, len(k.srv.Records()), took.Round(time.Second))
 			assert.LessOrEqual(t, took, killSettle+killMargin+30*time.Second)
 			k.check()
 		})

@@ -59,7 +59,8 @@ func TestTheProgramsOfREADME(t *testing.T) {
 // What a program writes down of an error is what the service said, and what a support ticket needs.
 func TestReportNamesStatusAndRequest(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	srv.Fault(aicontenttest.Status(http.StatusForbidden, `{"message":"No credit."}`).WithHeader("X-Request-Id", "req-7"))
+	refusal := aicontenttest.Status(http.StatusForbidden, `{"message":"No credit."}`)
+	srv.Fault(refusal.WithHeader("X-Request-Id", "req-7"))
 	_, err := srv.Client().Images.List(t.Context(), aicontent.ImageListParams{})
 	var lines strings.Builder
 	log.SetOutput(&lines)

@@ -207,11 +207,12 @@ func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 func TestRotating(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(path, []byte("the-old-key"), 0o600))
-	srv := aicontenttest.NewServer(t, aicontenttest.APIKey("the-new-key"), aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+	rotate := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 		if r.Status == http.StatusUnauthorized {
 			assert.NoError(t, os.WriteFile(path, []byte("the-new-key\n"), 0o600))
 		}
-	}))
+	})
+	srv := aicontenttest.NewServer(t, aicontenttest.APIKey("the-new-key"), rotate)
 	client, err := rotating(srv.URL, path)
 	require.NoError(t, err)
 	defer client.CloseIdleConnections()

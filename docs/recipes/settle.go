@@ -32,8 +32,8 @@ func (l *longestStore) measure(store func(aicontent.CallOption) error) error {
 	return err
 }
 
-// settleTime returns the settle time: twice the sum of the measured time, the lag of the service's lists and the difference between
-// the clocks of your machines.
+// settleTime returns the settle time: twice the sum of the measured time, the lag of the service's lists and the
+// difference between the clocks of your machines.
 func (l *longestStore) settleTime(lag, clocks time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

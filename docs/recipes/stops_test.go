@@ -87,8 +87,8 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A process is stopped while it sends, as by a laptop that is closed, and then continues, or is killed. Meanwhile nobody
-// else sends, or is told that nothing was sent; afterwards there is one record.
+// A process is stopped while it sends, as by a laptop that is closed, and then continues, or is killed. Meanwhile
+// nobody else sends, or is told that nothing was sent; afterwards there is one record.
 func TestProcessesThatAreStopped(t *testing.T) {
 	for _, where := range []string{"before the first byte", "in mid-upload", "behind the last byte"} {
 		for _, end := range []syscall.Signal{syscall.SIGCONT, syscall.SIGKILL} {

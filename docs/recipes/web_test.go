@@ -147,20 +147,20 @@ func TestStatusOf(t *testing.T) {
 		"503 with Retry-After":   {fault: later(503), call: storeImage, want: 504},
 		"429":                    {fault: later(429), call: storeImage, want: 503},
 		"401":                    {fault: aicontenttest.Status(401, ""), call: storeImage, want: 502},
-		"403":                    {fault: aicontenttest.Status(403, `{"message":"Forbidden"}`), call: storeImage, want: 502},
+		"403":                    {fault: refusal(403, "Forbidden"), call: storeImage, want: 502},
 		"403 of a firewall":      {fault: aicontenttest.HTMLPage(403), call: storeImage, want: 504},
-		"404 of a Store call":    {fault: aicontenttest.Status(404, `{"message":"Not found."}`), call: storeImage, want: 502},
+		"404 of a Store call":    {fault: refusal(404, "Not found."), call: storeImage, want: 502},
 		"no such record":         {call: show, want: 404},
 		"no such name":           {call: findByName, want: 404},
 		"no such name to once":   {call: findOnce, want: 404},
 		"search that is no JSON": {fault: aicontenttest.InvalidJSON(), call: findByName, want: 504},
-		"search without a list":  {fault: aicontenttest.Status(404, `{"message":"Not found."}`), call: findByName, want: 504},
+		"search without a list":  {fault: refusal(404, "Not found."), call: findByName, want: 504},
 		"search by a proxy":      {fault: aicontenttest.HTMLPage(404), call: findByName, want: 504},
-		"409":                    {fault: aicontenttest.Status(409, `{"message":"Conflict"}`), call: storeImage, want: 409},
+		"409":                    {fault: refusal(409, "Conflict"), call: storeImage, want: 409},
 		"name of another record": {call: storeTwice, want: 409},
 		"413":                    {fault: aicontenttest.Status(413, "").Early(), call: upload(long()), want: 413},
 		"larger than our limit":  {call: upload(http.MaxBytesReader(nil, io.NopCloser(long()), 100)), want: 413},
-		"422":                    {fault: aicontenttest.Status(422, `{"message":"Not this."}`), call: storeImage, want: 422},
+		"422":                    {fault: refusal(422, "Not this."), call: storeImage, want: 422},
 		"broken upload":          {call: upload(broken), want: 400},
 		"stalled upload":         {call: stalledUpload, want: 408},
 		"response without record": {
@@ -187,6 +187,11 @@ func TestStatusOf(t *testing.T) {
 			})
 		})
 	}
+}
+
+// refusal is a response of the service that gives this reason.
+func refusal(status int, message string) aicontenttest.Fault {
+	return aicontenttest.Status(status, `{"message":"`+message+`"}`)
 }
 
 // later is a refusal that asks for more patience than the SDK has.

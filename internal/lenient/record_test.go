@@ -239,8 +239,8 @@ func TestObjectsThatSayTheyAreErrors(t *testing.T) {
 	for _, text := range []string{
 		`{"status":"error","name":"ValidationException"}`, `{"name":"a","status":"Fail"}`, `{"name":"a","error":"no"}`,
 		`{"name":"a","error":true}`,
-		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":[ [] ]}`, `{"name":"a","errors":{"name":["no"]}}`, `{"exception":"RuntimeException"}`,
-		`{"status":"error"}`,
+		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":[ [] ]}`, `{"name":"a","errors":{"name":["no"]}}`,
+		`{"exception":"RuntimeException"}`, `{"status":"error"}`,
 		`{"status":"error","data":{"name":"is required"}}`, `{"data":{"name":"a","error":1}}`, `{"\u0065rror":"no"}`,
 		`{"id":null,"error":"no"}`, `{"id":true,"error":"no"}`,
 		`{"success":false,"message":"Insufficient credits"}`, `{"message":"Too Many Attempts.","status":429}`,

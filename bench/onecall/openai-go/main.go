@@ -12,7 +12,10 @@ import (
 )
 
 func main() {
-	client := openai.NewClient(option.WithBaseURL(os.Getenv("BENCH_URL")+"/v1/"), option.WithAPIKey(os.Getenv("BENCH_KEY")))
+	client := openai.NewClient(
+		option.WithBaseURL(os.Getenv("BENCH_URL")+"/v1/"),
+		option.WithAPIKey(os.Getenv("BENCH_KEY")),
+	)
 	batch, err := client.Batches.Get(context.Background(), "batch_7")
 	if err != nil {
 		log.Fatal(err)
