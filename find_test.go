@@ -97,7 +97,6 @@ func TestFindByNameOutcomes(t *testing.T) {
 		"the list is not there": {fakes.Respond(404, `{}`), nil, OutcomeUnknown, false, "there is no API at"},
 		"a proxy's word of the list": {fakes.Respond(404, `<html>deploying`), nil, OutcomeUnknown, true,
 			"there is no API at"},
-		"there is none":              {list(`{"data":[]}`), nil, OutcomeUnknown, false, "no image has the name"},
 		"something else in the list": {list(`{"data":[7,{"id":1,"name":"m"}]}`), nil, OutcomeUnknown, false, ""},
 		"no ID that is known":        {list(`{"data":[{"uuid":"a","name":"n"}]}`), nil, OutcomeUnknown, false, ""},
 		"no name that is known":      {list(`{"data":[{"id":7}]}`), nil, OutcomeUnknown, false, ""},
@@ -144,9 +143,14 @@ func TestFindByNameOutcomes(t *testing.T) {
 		assert.ErrorContains(t, err, row.text, name)
 		assert.Equal(t, row.outcome, OutcomeOf(err), "%s: %v", name, err)
 		assert.Equal(t, row.retryable, Retryable(err), "%s: %v", name, err)
-		assert.Equal(t, name == "there is none", errors.Is(err, ErrNotFound), "%s: %v", name, err)
-		assert.False(t, name == "there is none" && errors.As(err, new(*APIError)), "nobody sent it")
+		assert.NotErrorIs(t, err, ErrNotFound, name)
 	}
+	none := findN(t.Context(), over(t, list(`{"data":[]}`), WithRetryPolicy(oneAttempt)))
+	assert.ErrorIs(t, none, ErrNotFound)
+	assert.ErrorContains(t, none, "no image has the name")
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(none))
+	assert.False(t, Retryable(none))
+	assert.False(t, errors.As(none, new(*APIError)), "nobody sent it")
 	for name, body := range map[string]string{
 		"listed twice": `{"data":[{"id":1,"name":"n"},{"id":1,"name":"n"}]}`,
 		"on a page that does not say what follows": full + `{"id":1,"name":"n"}]}`,

@@ -147,17 +147,17 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 func TestAttemptHooksNest(t *testing.T) {
 	t.Parallel()
 	var events []string
-	hook := func(name string) Option {
+	ending := func(name string, end func()) Option {
 		return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
 			events = append(events, name)
 			return func(r AttemptResult) {
 				events = append(events, fmt.Sprintf("%s: %d %v %v", name, r.StatusCode, r.Outcome, r.Err))
-				if name == "panicking" {
-					panic("boom")
-				}
+				end()
 			}, nil
 		})
 	}
+	hook := func(name string) Option { return ending(name, func() {}) }
+	panicking := ending("panicking", func() { panic("boom") })
 	silent := refusing(nil)
 	blows := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { panic("boom") })
 	panics := func(*http.Request) (*http.Response, error) { panic("boom") }
@@ -177,9 +177,9 @@ func TestAttemptHooksNest(t *testing.T) {
 			[]string{"a", "b", "b: " + panicked, "a: " + panicked}, true, true},
 		"a later hook panics": {fakes.OK(fakes.StoredImage), []Option{hook("a"), blows, hook("b")},
 			[]string{"a", "a: " + panicked}, true, true},
-		"a hook panics when it is told": {fakes.OK(fakes.StoredImage), []Option{hook("a"), hook("panicking")},
+		"a hook panics when it is told": {fakes.OK(fakes.StoredImage), []Option{hook("a"), panicking},
 			[]string{"a", "panicking", "panicking: 200 executed <nil>", "a: 200 executed <nil>"}, true, true},
-		"a hook panics when it is told of a panic": {panics, []Option{hook("a"), hook("panicking")},
+		"a hook panics when it is told of a panic": {panics, []Option{hook("a"), panicking},
 			[]string{"a", "panicking", "panicking: " + panicked, "a: " + panicked}, true, true},
 	} {
 		events = nil

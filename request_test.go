@@ -306,18 +306,20 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 		status, attempts int // 0 if there is no response
 		body             string
 		header           http.Header
+		panics           bool // which costs no retry
 	}{
 		"the second is refused": {fakes.Responses{down, refused}, 422, 2, `{"message":"no"}`,
-			http.Header{"X-Request-Id": {"req-1"}, "X-Other": {"kept"}}},
-		"a panic":   {fakes.Responses{down, panics}, 500, 1, `{"message":"down"}`, http.Header{}},
-		"lost ones": {fakes.Responses{down, fakes.Lose, fakes.Lose}, 500, 3, `{"message":"down"}`, http.Header{}},
-		"none":      {fakes.Responses{fakes.Lose}, 0, 0, "", nil},
+			http.Header{"X-Request-Id": {"req-1"}, "X-Other": {"kept"}}, false},
+		"a panic": {fakes.Responses{down, panics}, 500, 1, `{"message":"down"}`, http.Header{}, true},
+		"lost ones": {fakes.Responses{down, fakes.Lose, fakes.Lose}, 500, 3, `{"message":"down"}`,
+			http.Header{}, false},
+		"none": {fakes.Responses{fakes.Lose}, 0, 0, "", nil, false},
 	} {
 		resp := &Response{StatusCode: 1}
 		c := over(t, script(row.responses...), WithRetryPolicy(quick))
 		var err error
 		func() {
-			defer func() { assert.Equal(t, name == "a panic", recover() != nil, name) }()
+			defer func() { assert.Equal(t, row.panics, recover() != nil, name) }()
 			_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
 			assert.Error(t, err, name)
 		}()
@@ -330,7 +332,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 		if api, ok := errors.AsType[*APIError](err); ok {
 			assert.Equal(t, resp.RequestID, api.RequestID, name)
 		}
-		assert.Equal(t, name == "a panic", retriesLeft(c) == 100, name)
+		assert.Equal(t, row.panics, retriesLeft(c) == 100, name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,16 +37,13 @@ var excuses = []string{
 // excuse is why there may be two records, or a call may say what is wrong. It is empty for the scenes that must end
 // well.
 func (s scene) excuse() string {
-	switch {
-	case s.cast == "apart":
-		return apartExcuse
-	case s.service == "nameless":
-		return namelessExcuse
-	case s.service == "renaming":
-		return renamingExcuse
-	case s.service == "blind" && s.told() && slices.ContainsFunc(s.events, event.silences):
+	service := services[s.service]
+	switch excuse := cmp.Or(traits[s.cast].excuse, service.excuse); {
+	case excuse != "":
+		return excuse
+	case service.blind && s.told() && slices.ContainsFunc(s.events, event.silences):
 		return idlessExcuse
-	case s.service == "blind" && (!s.told() || slices.ContainsFunc(s.events, event.elsewhere)):
+	case service.blind && (!s.told() || slices.ContainsFunc(s.events, event.elsewhere)):
 		return blindExcuse
 	}
 	for _, e := range s.events {
@@ -246,7 +244,8 @@ func (g *stage) judgeError(d *deal, say say) {
 	}
 	if !aicontent.Retryable(d.err) && !(d.verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)) {
 		final := func(s *send) bool { return s.strike.survivors(g.collection) <= unclear }
-		say(slices.ContainsFunc(sends, final) || g.interfered() || g.conflicts(d) || g.service == "blind", "gave up")
+		refused := slices.ContainsFunc(sends, final)
+		say(refused || g.interfered() || g.conflicts(d) || services[g.service].blind, "gave up")
 	}
 	if g.patient(d) && outcome == aicontent.OutcomeNotExecuted && d.verb == "store" {
 		say(len(sends) > 0, "lost a race, and has not gone on")
@@ -285,7 +284,7 @@ func (g *stage) sendsOf(d *deal) (sends []*send) {
 
 // interfered reports whether somebody deletes the record.
 func (g *stage) interfered() bool {
-	return strings.HasPrefix(g.cast, "delete") ||
+	return traits[g.cast].deletes ||
 		slices.ContainsFunc(g.events, func(e event) bool { return e.what == "delete" })
 }
 
@@ -297,8 +296,9 @@ func (g *stage) judgeLength(d *deal, say say) {
 	if until.After(last) {
 		last = until
 	}
-	say(ahead <= margin+settled+clock || g.cast == "heir-of-apart", "an entry was %v ahead", ahead)
-	if strings.HasSuffix(g.cast, "apart") { // A reader does not wait for a clock that is ahead.
+	trait := traits[g.cast]
+	say(ahead <= margin+settled+clock || trait.ahead, "an entry was %v ahead", ahead)
+	if trait.apart { // A reader does not wait for a clock that is ahead.
 		last = d.since.Add(margin + settled)
 	}
 	if d.actor.maxWait != unlimited {
@@ -324,10 +324,10 @@ func (g *stage) judgeLength(d *deal, say say) {
 // is gone: no restart begins a wait anew.
 func (g *stage) judgeTime() {
 	longest := settled + time.Minute // searches, and pauses between calls
-	if g.cast == "ahead" || g.cast == "behind" {
+	if traits[g.cast].skewed {
 		longest += clock
 	}
-	if strings.HasPrefix(g.cast, "relay") || slices.ContainsFunc(g.events, event.leaves) {
+	if traits[g.cast].life > 0 || slices.ContainsFunc(g.events, event.leaves) {
 		longest += margin
 	}
 	if slices.ContainsFunc(g.strikes, strike.lasts) {

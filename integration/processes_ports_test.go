@@ -398,6 +398,8 @@ type service struct {
 	drops       bool          // it drops a request whose client is gone
 	personality aicontenttest.Personality
 	lists       string // what they are, if that is always the same
+	blind       bool   // lists never show a record
+	excuse      string // why it need not end well
 }
 
 var services = map[string]service{
@@ -412,9 +414,9 @@ var services = map[string]service{
 	"replica": {works: 2 * time.Second, listsLag: true, showLags: true},
 	"flicker": {works: 35 * time.Second, listsLag: true, showLags: true, flickers: true},
 
-	"blind":    {works: 75 * time.Second, lists: `{"data":[]}`},
-	"nameless": {works: 2 * time.Second, lists: `{"data":[{"id":7}]}`},
-	"renaming": {works: 2 * time.Second, personality: aicontenttest.Rewritten},
+	"blind":    {works: 75 * time.Second, lists: `{"data":[]}`, blind: true},
+	"nameless": {works: 2 * time.Second, lists: `{"data":[{"id":7}]}`, excuse: namelessExcuse},
+	"renaming": {works: 2 * time.Second, personality: aicontenttest.Rewritten, excuse: renamingExcuse},
 }
 
 // works is how long the service takes for a create request.
@@ -424,7 +426,7 @@ func (s scene) works() time.Duration { return services[s.service].works }
 // of the clocks.
 func (s scene) lateness() time.Duration {
 	late := settled - time.Second
-	if s.cast == "ahead" || s.cast == "behind" {
+	if traits[s.cast].skewed {
 		late -= clock
 	}
 	return late

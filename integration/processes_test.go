@@ -171,6 +171,31 @@ var casts = map[string]func(*stage){
 	},
 }
 
+// A trait is what the rules must know of a cast.
+type trait struct {
+	life    time.Duration // processes are killed again and again, each after so long
+	skewed  bool          // the clock of a process differs by clock
+	apart   bool          // the clock of a process is out of order
+	ahead   bool          // so an entry may be ahead of all other clocks, and the scene still ends well
+	deletes bool          // somebody deletes the record
+	excuse  string        // why it need not end well
+}
+
+// traits are those of casts that have one. They are apart from casts, whose functions need them.
+var traits = map[string]trait{
+	"ahead":            {skewed: true},
+	"behind":           {skewed: true},
+	"apart":            {apart: true, excuse: apartExcuse},
+	"heir-of-apart":    {apart: true, ahead: true},
+	"relay-700ms":      {life: 700 * time.Millisecond},
+	"relay-1s":         {life: time.Second},
+	"relay-5s":         {life: 5 * time.Second},
+	"relay-12s":        {life: 12 * time.Second},
+	"delete":           {deletes: true},
+	"delete-later":     {deletes: true},
+	"delete-meanwhile": {deletes: true},
+}
+
 func (g *stage) both(second actor) {
 	a, b := g.actor("a", patient), g.actor("b", second)
 	a.plays("store")
@@ -226,7 +251,7 @@ func (g *stage) end() {
 		last = g.actor("y", actor{maxWait: unlimited, form: "other"})
 		last.play("store")
 	}
-	if g.service == "blind" && g.told() && aicontent.OutcomeOf(last.deal.err) == aicontent.OutcomeExecuted {
+	if services[g.service].blind && g.told() && aicontent.OutcomeOf(last.deal.err) == aicontent.OutcomeExecuted {
 		return // nobody knows the record, and nothing is sent again
 	}
 	g.holds(last.deal.err == nil, "cannot be repaired: %v", last.deal.err)
@@ -288,6 +313,7 @@ func TestProcesses(t *testing.T) {
 	} else if *seqOnly != "" {
 		t.Skip("plays a sequence")
 	}
+	require.Subset(t, slices.Collect(maps.Keys(casts)), slices.Collect(maps.Keys(traits)))
 	start := time.Now()
 	share(t, w.scenes(t))
 	places := slices.Concat(slices.Sorted(maps.Keys(casts)), slices.Sorted(maps.Keys(services)))
@@ -337,7 +363,7 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 	}
 	for _, cast := range slices.Sorted(maps.Keys(casts)) {
 		service, all := "flicker", append([]string{"lose-response", "502"}, full...)
-		if strings.HasPrefix(cast, "relay") {
+		if traits[cast].life > 0 {
 			service, all = "quick", []string{"ok", "502", "lose-response", "act-201-empty"}
 		}
 		for _, strikes := range all {

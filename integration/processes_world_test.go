@@ -212,8 +212,8 @@ func (g *stage) wait() {
 }
 
 func (a *actor) play(verb string) {
-	if life, found := strings.CutPrefix(a.cast, "relay-"); found && !a.calm && a.killed.IsZero() {
-		timer := time.AfterFunc(parsed(life), a.die)
+	if life := traits[a.cast].life; life > 0 && !a.calm && a.killed.IsZero() {
+		timer := time.AfterFunc(life, a.die)
 		defer timer.Stop()
 	}
 	if verb == "try" || verb == "plain" {

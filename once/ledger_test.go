@@ -51,15 +51,18 @@ func TestInMemoryForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := InMemory()
 		start := time.Now()
-		hold := map[string]entry{
-			"open":       {Until: start.Add(time.Hour)},
-			"open, made": {Made: start.Add(-time.Hour), ID: "2", Until: start.Add(time.Hour)},
-			"without":    {Made: start},
-			"over":       {Until: start.Add(time.Minute)},
-			"old":        {Made: start, ID: "1"},
+		rows := map[string]struct {
+			entry entry
+			kept  bool
+		}{
+			"open":       {entry{Until: start.Add(time.Hour)}, true},
+			"open, made": {entry{Made: start.Add(-time.Hour), ID: "2", Until: start.Add(time.Hour)}, true},
+			"without":    {entry{Made: start}, true},
+			"over":       {entry{Until: start.Add(time.Minute)}, false},
+			"old":        {entry{Made: start, ID: "1"}, false},
 		}
-		for key, e := range hold {
-			put(t, l, key, e, "")
+		for key, row := range rows {
+			put(t, l, key, row.entry, "")
 		}
 		v := put(t, l, "nothing", entry{}, "")
 		assert.False(t, has(t, l, "nothing"), "a blank entry goes at once")
@@ -70,8 +73,8 @@ func TestInMemoryForgets(t *testing.T) {
 		for n := range remembered + more {
 			put(t, l, fmt.Sprint(n), entry{Made: start.Add(time.Duration(n+1) * time.Millisecond), ID: "1"}, "")
 		}
-		for key := range hold {
-			assert.Equal(t, key != "over" && key != "old", has(t, l, key), key)
+		for key, row := range rows {
+			assert.Equal(t, row.kept, has(t, l, key), key)
 		}
 		// The pass came with the entry that made it 11,000, beside the six above.
 		forgotten := 0

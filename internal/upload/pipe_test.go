@@ -308,17 +308,24 @@ func TestErrorsOfPanicsCanBeRead(t *testing.T) {
 func TestPanicsAreErrors(t *testing.T) {
 	boom := errors.New("boom")
 	panics := func() { panic(boom) }
-	for kind, methods := range map[string][]string{
-		"reader": {"Seek", "Read"}, "file system": {"Open", "Stat", "Read", "Close"},
+	for kind, source := range map[string]struct {
+		of      func(*stray) Source
+		methods []string
+	}{
+		"reader":      {func(s *stray) Source { return Reader(s) }, []string{"Seek", "Read"}},
+		"file system": {func(s *stray) Source { return FS(s, "a.wav") }, []string{"Open", "Stat", "Read", "Close"}},
 	} {
-		for _, method := range methods {
-			for name, end := range map[string]func(){"panics": panics, "exits": runtime.Goexit} {
+		for _, method := range source.methods {
+			for name, row := range map[string]struct {
+				end   func()
+				wraps bool // the error wraps the value of the panic
+			}{
+				"panics": {panics, true},
+				"exits":  {runtime.Goexit, false},
+			} {
 				for nth := 1; nth < 5; nth++ {
-					s := &stray{Reader: bytes.NewReader(recording(100_000)), method: method, end: end}
-					file := wav(Reader(s))
-					if kind == "file system" {
-						file = wav(FS(s, "a.wav"))
-					}
+					s := &stray{Reader: bytes.NewReader(recording(100_000)), method: method, end: row.end}
+					file := wav(source.of(s))
 					complete, err := s.send(t, file)
 					require.True(t, complete && err == nil, "%s: %s", kind, method)
 
@@ -332,7 +339,7 @@ func TestPanicsAreErrors(t *testing.T) {
 						assert.NoError(t, err, at)
 					} else {
 						assert.ErrorIs(t, err, ErrSource, at)
-						assert.Equal(t, name == "panics", errors.Is(err, boom), at)
+						assert.Equal(t, row.wraps, errors.Is(err, boom), at)
 						assert.False(t, complete, at)
 					}
 					complete, err = s.send(t, file)
