@@ -95,7 +95,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "redirect":
 		http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
 	case "large":
-		_, _ = w.Write(bytes.Repeat([]byte(" "), 4<<20))
+		_, _ = w.Write(bytes.Repeat([]byte("BM "), 1<<20))
 	case "cut":
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"id"`)
