@@ -45,6 +45,7 @@ type AttemptResult struct {
 //
 // If done is not nil, it is called once with the result, before the pause for the next attempt, even after a panic or
 // if a later hook refuses the attempt. Hooks given to NewClient come first; done functions are called in reverse order.
+// A panic of done, or of a logger, ends the call in its goroutine, and the result is lost.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) CallOption {
 	return callOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),
