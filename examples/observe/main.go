@@ -22,8 +22,8 @@ var errUsage = errors.New("see observe -h")
 func main() {
 	demo := flag.Bool("demo", false, "call a service in memory, not that in AICONTENT_BASE_URL and AICONTENT_API_KEY")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)   // The first signal ends the call, a second one the program.
 	signal.Ignore(syscall.SIGPIPE) // A pipe without a reader is an error of the write.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { fmt.Fprintln(os.Stderr, "observe: telemetry:", err) }))
 	if err := run(ctx, *demo, flag.Args(), os.Stdout); err != nil {

@@ -15,7 +15,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -279,6 +281,55 @@ func TestAnInterruptedCallIsSentToTheCollector(t *testing.T) {
 	require.ErrorIs(t, run(ctx, false, nil, io.Discard), context.Canceled)
 	assert.Contains(t, to.received()["/v1/traces"], "transcriptions.list")
 	assert.Contains(t, to.received()["/v1/metrics"], "aicontent.attempts")
+}
+
+// started starts the program with a deployment, and returns when the service has received its request.
+func started(t *testing.T, stdout io.Writer, fault aicontenttest.Fault) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	reached := make(chan struct{})
+	srv := aicontenttest.NewServer(t)
+	srv.FaultWhen(func(*aicontenttest.Request) bool {
+		close(reached)
+		return true
+	}, 1, fault)
+	environment(t, variables{"AICONTENT_BASE_URL": srv.URL, "AICONTENT_API_KEY": srv.APIKey})
+	cmd, stderr = exec.CommandContext(t.Context(), os.Args[0]), new(bytes.Buffer)
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	require.NoError(t, cmd.Start())
+	<-reached
+	return cmd, stderr
+}
+
+func TestASignalEndsTheCallAndItsSpansArePrinted(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			cmd, stderr := started(t, &out, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			require.NoError(t, cmd.Process.Signal(signal))
+			_ = cmd.Wait()
+			assert.Equal(t, 1, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), "observe: transcriptions.list: context canceled")
+			assert.Len(t, spans(t, out.String())["transcriptions.list"], 1)
+		})
+	}
+}
+
+func TestASecondSignalEndsItEvenIfItsOutputIsNotRead(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	require.NoError(t, w.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+	_, err = w.Write(make([]byte, 1<<20)) // more than a pipe holds
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	cmd, _ := started(t, w, aicontenttest.Stall(aicontenttest.BeforeResponse))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	assert.Eventually(t, func() bool {
+		_ = cmd.Process.Signal(os.Interrupt)
+		return len(ended) == 1
+	}, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestAnAttemptOfUnknownOutcomeIsCounted(t *testing.T) {
