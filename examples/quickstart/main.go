@@ -38,7 +38,7 @@ func main() {
 // run returns the exit status.
 func run(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 	// The file is made before anything is paid for. The picture of an earlier run stays until the new one is whole.
-	picture, err := os.CreateTemp(dir, "quickstart-*.tmp")
+	picture, err := os.CreateTemp(filepath.Clean(dir), "quickstart-*.tmp") // Without Clean, "" is another folder.
 	if err != nil {
 		fmt.Fprintln(stderr, "quickstart: -out:", err)
 		return exitUsage

@@ -250,6 +250,15 @@ func TestAPictureThatCannotBeFetchedOrSavedExits1AndTheEarlierOneStays(t *testin
 	})
 }
 
+func TestAnEmptyOutIsTheWorkingFolder(t *testing.T) {
+	deployment(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", "/does/not/exist")
+	status, _, said := quickstart(t, "")
+	require.Zero(t, status, said)
+	assert.FileExists(t, "quickstart-coast.png")
+}
+
 func TestAPictureIsNotWrittenThroughALink(t *testing.T) {
 	deployment(t)
 	dir := t.TempDir()
