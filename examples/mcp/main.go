@@ -55,8 +55,11 @@ func main() {
 	// Its host ends a server by the end of its input. What is under way stands in the journal, as after a kill.
 	in, host := io.Pipe()
 	go func() {
-		_, _ = io.Copy(host, os.Stdin)
-		os.Exit(0)
+		_, err := io.Copy(host, os.Stdin)
+		if err == nil {
+			os.Exit(0)
+		}
+		_ = host.CloseWithError(err) // Run returns the error, or has rejected the input.
 	}()
 	check(t.server().Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: os.Stdout}))
 }

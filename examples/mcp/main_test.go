@@ -122,6 +122,26 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
 }
 
+func TestInputOutsideTheProtocolExits2AndSaysWhy(t *testing.T) {
+	_, env := deployment(t)
+	for name, input := range map[string]string{
+		"no JSON, and much more": "no JSON\n" + strings.Repeat(" ", 1<<20),
+		"a line of 20 MiB":       `{"method":"` + strings.Repeat("x", 20<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 10 { // The program may end for two reasons at once.
+				cmd, stderr := program(t, env, "-journal", t.TempDir())
+				cmd.Stdin = strings.NewReader(input)
+				stdout, err := cmd.Output()
+				require.Error(t, err)
+				assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+				assert.Contains(t, stderr.String(), "mcp: ")
+				assert.Empty(t, stdout)
+			}
+		})
+	}
+}
+
 func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 	for name, cancelled := range map[string]bool{"and is waited for": false, "and was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
