@@ -21,11 +21,11 @@ const (
 func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArguments) (*mcp.CallToolResult, any, error) {
 	if !t.isRecording(in.Path) {
 		err := fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder", in.Path, largest)
-		return nil, nil, t.advise("", err)
+		return nil, nil, t.advise("Nothing was sent. ", err)
 	}
 	data, err := t.folder.ReadFile(in.Path) // The name stands for these bytes, even if the file changes meanwhile.
 	if err != nil {
-		return nil, nil, t.advise("", err)
+		return nil, nil, t.advise("Nothing was sent. ", err)
 	}
 	params := aicontent.TranscriptionStoreParams{
 		Name: nameOf(cmp.Or(in.Description, "recording"),
