@@ -20,12 +20,23 @@ type budget struct {
 	limit uint
 }
 
+// A spent is the error for a day whose limit is reached.
+type spent struct {
+	limit    uint
+	midnight time.Time
+}
+
+func (s spent) Error() string {
+	return fmt.Sprintf("the limit of %d records a day is reached: create nothing before midnight UTC", s.limit)
+}
+
 // attempt is a hook that refuses create requests above the limit.
 func (b *budget) attempt(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
 	if a.Method != http.MethodPost {
 		return nil, nil
 	}
-	day := time.Now().UTC().Format(time.DateOnly)
+	now := time.Now().UTC()
+	day := now.Format(time.DateOnly)
 	for n := range b.limit {
 		path := filepath.Join(b.dir, fmt.Sprintf("%s.%d", day, n+1))
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
@@ -41,5 +52,5 @@ func (b *budget) attempt(_ context.Context, a aicontent.Attempt) (func(aicontent
 			}
 		}, f.Close()
 	}
-	return nil, fmt.Errorf("the limit of %d records a day is reached: create nothing before midnight UTC", b.limit)
+	return nil, spent{b.limit, now.Truncate(24 * time.Hour).Add(24 * time.Hour)}
 }

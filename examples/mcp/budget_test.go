@@ -55,6 +55,7 @@ func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
 			said := second.mustFail(t, "create_image", lighthouse(4))
 			assert.True(t, strings.HasPrefix(said, "Nothing was created. "), said)
 			assert.Contains(t, said, text)
+			assert.Regexp(t, `Call again with the same arguments in 1h0m0s\.`, said)
 		}
 		assert.False(t, second.mustCreate(t, "create_image", lighthouse(1)).Billed, "searches pass")
 		assert.Len(t, srv.Records(), 2)

@@ -101,12 +101,16 @@ func (t *tools) advise(known string, err error) error {
 	do := "The same call would fail again: change the arguments or ask the user."
 	if aicontent.Retryable(err) {
 		wait := time.Minute
-		if at := aicontent.RetryAt(err); !at.IsZero() {
+		at := aicontent.RetryAt(err)
+		if day, ok := errors.AsType[spent](err); ok {
+			at = day.midnight
+		}
+		if !at.IsZero() {
 			wait = max(time.Until(at), time.Second).Round(time.Second)
 		}
 		do = fmt.Sprintf("Call again with the same arguments in %v.", wait)
 	}
-	text := known + do + " Reason: " + aicontent.Reason(err)
+	text := known + do + " Reason: " + strings.TrimSuffix(aicontent.Reason(err), ".")
 	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok {
 		text += fmt.Sprintf(" (ids: %v)", conflict.IDs)
 	}

@@ -429,9 +429,9 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 		"not implemented":   {aicontenttest.Status(501, "{}"), maybe + fails},
 		"a redirect":        {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + soon},
 		"no record":         {aicontenttest.Status(201, `{"ok":true}`), done + soon},
-		"too many requests": {refused(429, "Too Many Attempts."), not + again + "Too Many Attempts."},
-		"a refused form":    {refused(422, "Not this."), not + fails + "Not this."},
-		"a wrong key":       {refused(401, "Unauthenticated."), not + fails + "Unauthenticated."},
+		"too many requests": {refused(429, "Too Many Attempts."), not + again + "Too Many Attempts. Its name: "},
+		"a refused form":    {refused(422, "Not this."), not + fails + "Not this. Its name: "},
+		"a wrong key":       {refused(401, "Unauthenticated."), not + fails + "Unauthenticated. Its name: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
