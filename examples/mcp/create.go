@@ -99,7 +99,7 @@ func (t *tools) advise(known string, err error) error {
 	}
 	t.log.Warn("a tool failed", "error", err)
 	do := "The same call would fail again: change the arguments or ask the user."
-	if aicontent.Retryable(err) {
+	if aicontent.Retryable(err) && !errors.Is(err, aicontent.ErrUnauthorized) { // An agent cannot correct the key.
 		wait := time.Minute
 		at := aicontent.RetryAt(err)
 		if day, ok := errors.AsType[spent](err); ok {

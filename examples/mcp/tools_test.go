@@ -456,6 +456,14 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	}
 }
 
+func TestAWrongKeyIsLeftToTheUser(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		srv.FaultN(100, aicontenttest.Status(401, `{"message":"Unauthenticated."}`))
+		text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
+		assert.Contains(t, text, "Nothing was created. The same call would fail again: change the arguments or ask the user.")
+	})
+}
+
 func TestNothingIsCreatedWithoutAConnection(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.RefuseConnections(100)
