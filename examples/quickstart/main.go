@@ -70,8 +70,7 @@ func run(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 // connect uses the deployment in the environment, or a service in memory.
 func (t *tour) connect() (end func(), err error) {
 	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
-		t.client, err = aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-quickstart"))
-		if err != nil {
+		if t.client, err = aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-quickstart")); err != nil {
 			return nil, err
 		}
 		t.say("using", "the deployment at %s", t.client.BaseURL())

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"image/png"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
@@ -308,6 +311,21 @@ func TestAnInterruptedStoreIsNamedBecauseItsRecordMayStillAppear(t *testing.T) {
 			assert.Regexp(t, `"quickstart \w+, `+name+`" may still appear, and be billed`, said)
 		})
 	}
+}
+
+func TestTheCleanUpEndsIfTheServiceDoesNotRespond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		stall := aicontenttest.Stall(aicontenttest.BeforeRead)
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		srv.FaultOn(aicontenttest.ImagesList, 9, stall)
+		srv.FaultOn(aicontenttest.TranscriptionsDelete, 9, stall)
+		start, tour := time.Now(), &tour{client: srv.Client(), out: io.Discard, mark: "quickstart"}
+		err := tour.take(t.Context())
+		assert.LessOrEqual(t, time.Since(start), 2*time.Minute)
+		assert.ErrorContains(t, err, `"quickstart, coast" may still appear`)
+		assert.ErrorContains(t, err, "transcription 1 is still there")
+	})
 }
 
 func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {

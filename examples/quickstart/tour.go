@@ -82,7 +82,9 @@ func lost[T any](ctx context.Context, name string, err error, find finder[T]) (*
 	if aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
 		return nil, err
 	}
-	record, failed := find(context.WithoutCancel(ctx), name)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	record, failed := find(ctx, name)
 	if failed != nil {
 		err = fmt.Errorf("%w\n%q may still appear, and be billed: look for this name later", err, name)
 	}
@@ -107,8 +109,7 @@ func (t *tour) list(ctx context.Context) error {
 }
 
 func (t *tour) change(ctx context.Context) error {
-	favorite := aicontent.ImageUpdateParams{Favorite: new(true)}
-	if _, err := t.client.Images.Update(ctx, t.image.ID, favorite); err != nil {
+	if _, err := t.client.Images.Update(ctx, t.image.ID, aicontent.ImageUpdateParams{Favorite: new(true)}); err != nil {
 		return err
 	}
 	image, err := t.client.Images.Show(ctx, t.image.ID)
