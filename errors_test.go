@@ -265,6 +265,14 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
 		assert.EqualError(t, showSeven(ctx, c), cutOff+"context canceled: the user left")
+
+		ctx, end := context.WithCancelCause(t.Context())
+		end(fmt.Errorf("stop: %w: %w", errUserLeft, context.Canceled))
+		_, err := c.Images.Store(ctx, aStore)
+		assert.EqualError(t, err, "images.store: stop: the user left: context canceled")
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, errUserLeft)
+		assert.Equal(t, "stopped", Reason(err))
 	})
 }
 

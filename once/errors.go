@@ -10,6 +10,7 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/internal/names"
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of invalid arguments.
@@ -125,7 +126,11 @@ func (c *call[T]) outcome() aicontent.Outcome {
 
 // fail returns the error of the call.
 func (c *call[T]) fail(retryable bool, err error) *Error {
-	if c.cause != nil && c.cause != err && err != aicontent.ErrNotFound {
+	switch {
+	case c.cause == nil, c.cause == err, err == aicontent.ErrNotFound:
+	case sameEnd(err, c.cause):
+		err = c.cause
+	default:
 		err = fmt.Errorf("%w; before: %w", err, c.cause)
 	}
 	var until, at time.Time
@@ -138,6 +143,13 @@ func (c *call[T]) fail(retryable bool, err error) *Error {
 		at = asked.UTC()
 	}
 	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable, at}
+}
+
+// sameEnd reports whether the end of the context explains both errors.
+func sameEnd(a, b error) bool {
+	return slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded}, func(ended error) bool {
+		return errors.Is(a, ended) && errors.Is(b, ended)
+	})
 }
 
 // end returns the error of a call that ends early, with the ledger's present state of the record.
@@ -180,13 +192,16 @@ func lacksNames(err error) bool {
 	return ok && errors.Is(e.Err, names.ErrMissing)
 }
 
-// whyEnded returns the error and cause of an ended context, else nil.
+// whyEnded returns the error and cause of an ended context, else nil. Its text is the cause's if that wraps the error.
 func whyEnded(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == cause {
+	err, cause := ctx.Err(), redact.NotNil(context.Cause(ctx))
+	switch {
+	case err == cause:
 		return err
+	case errors.Is(cause, err):
+		return foreign{cause, err}
 	}
-	return fmt.Errorf("%w: %w", err, foreign{cause})
+	return fmt.Errorf("%w: %w", err, foreign{cause, nil})
 }
 
 // ledgerError returns the error of a Get or Put with the context own, derived from ctx.
@@ -197,17 +212,18 @@ func ledgerError(ctx, own context.Context, what string, err error) error {
 	case own.Err() != nil:
 		return fmt.Errorf("%w: it could not be %s in time", errLedger, what)
 	}
-	return fmt.Errorf("%w: it could not be %s: %w", errLedger, what, foreign{err})
+	return fmt.Errorf("%w: it could not be %s: %w", errLedger, what, foreign{err, nil})
 }
 
-// foreign is the error of a ledger or the cause of a context. It matches no error that would describe this call.
-type foreign struct{ err error }
+// foreign is the error of a ledger, the cause of a context, or the error of a request that was cut off. It matches no
+// error that would describe this call, except for own.
+type foreign struct{ err, own error }
 
 func (f foreign) Error() string { return f.err.Error() }
 
-// Is matches as err does, except for the errors of contexts and the sentinels of this module.
+// Is matches own, and as err does, except for the errors of contexts and the sentinels of this module.
 func (f foreign) Is(target error) bool {
-	return !slices.Contains(sentinels, target) && errors.Is(f.err, target)
+	return target == f.own || !slices.Contains(sentinels, target) && errors.Is(f.err, target)
 }
 
 // As matches as err does, except for the types of this module.

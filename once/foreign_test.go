@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,44 @@ func TestTheCauseOfAnEndedContextSaysNothingOfTheRecord(t *testing.T) {
 		require.Error(t, p.Images.Delete(ctx, "a"))
 		w.requireRecords(t, 1)
 		assert.Empty(t, w.Requests())
+	})
+}
+
+// The cause of a context may end the Store call and the call around it. It may also be an error of the context itself.
+func TestErrorsSayTheCauseOfAnEndedContextOnce(t *testing.T) {
+	left := errors.New("the user left")
+	for text, cause := range map[string]error{
+		"context canceled":                nil,
+		"context canceled: the user left": left,
+		"the user left: context canceled": fmt.Errorf("%w: %w", left, context.Canceled),
+	} {
+		bubbleOf(t, text, func(t *testing.T, w *world) {
+			p := w.process(t)
+			ctx, cancel := context.WithCancelCause(p)
+			time.AfterFunc(10*time.Second, func() { cancel(cause) })
+			w.FaultOn(kit.ImagesStore, 1, kit.Stall(kit.BeforeResponse))
+			_, _, sending := p.Images.Store(ctx, job("a"))
+			assert.ErrorContains(t, sending, `once: images "a": images.store: `+text+" (it may have been created")
+			_, _, ended := p.Images.Store(ctx, job("a"))
+			assert.ErrorContains(t, ended, `once: images "a": `+text+"; call again at ")
+			for _, err := range []error{sending, ended} {
+				assert.Equal(t, 1, strings.Count(err.Error(), text), "%v", err)
+				assert.ErrorIs(t, err, context.Canceled)
+				assert.Equal(t, cause != nil, errors.Is(err, left))
+				assert.Equal(t, "unknown, retryable", outcome(err))
+			}
+		})
+	}
+}
+
+func TestTheCauseOfAContextMayBeANilPointer(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		ctx, cancel := context.WithCancelCause(p)
+		cancel((*aicontent.APIError)(nil))
+		_, err := p.Images.Find(ctx, "a")
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorContains(t, err, "context canceled: a nil *aicontent.APIError")
 	})
 }
 

@@ -2,7 +2,6 @@ package once
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
@@ -23,7 +22,7 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	}
 	why := context.Cause(sending)
 	if err != nil && why != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %v", why, err)
+		err = foreign{err, why}
 	}
 	c.cause = err
 	next := entry{Until: ended.Add(c.settle), Form: c.form}

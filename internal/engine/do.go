@@ -187,11 +187,15 @@ func (c *call) tell(r Result) {
 	done(r)
 }
 
-// ContextError returns the error of a context and, if it differs, the cause. It is nil before the context ends.
+// ContextError returns the error of a context and, if it differs, the cause, or the cause alone if it wraps the error.
+// It is nil before the context ends.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), redact.NotNil(context.Cause(ctx))
-	if err == nil || errors.Is(err, cause) {
+	switch {
+	case err == nil, errors.Is(err, cause):
 		return err
+	case errors.Is(cause, err):
+		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)
 }

@@ -577,4 +577,9 @@ func TestContextErrorHasTheCauseIfThatSaysMore(t *testing.T) {
 	ctx, end = context.WithCancelCause(t.Context())
 	end(context.Canceled)
 	assert.EqualError(t, ContextError(ctx), "context canceled")
+	ctx, end = context.WithCancelCause(t.Context())
+	end(fmt.Errorf("%w: %w", errUserLeft, context.Canceled))
+	assert.EqualError(t, ContextError(ctx), "the user left: context canceled", "the cause names both")
+	assert.ErrorIs(t, ContextError(ctx), context.Canceled)
+	assert.ErrorIs(t, ContextError(ctx), errUserLeft)
 }
