@@ -122,10 +122,7 @@ func (d dir) check() error {
 		}
 		return f, err
 	})
-	if err != nil {
-		return fmt.Errorf("the folder %q cannot be used: %w", string(d), err)
-	}
-	return nil
+	return err
 }
 
 // List reads the folder in pieces, and one file at a time.

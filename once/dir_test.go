@@ -3,6 +3,7 @@ package once
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -168,8 +169,22 @@ func TestDirThatCannotBeUsed(t *testing.T) {
 		_, err := Dir(path).Put(t.Context(), key, []byte("1"), "")
 		require.Error(t, err, path)
 		assert.NotErrorIs(t, err, ErrChanged)
-		assert.ErrorContains(t, dir(path).check(), fmt.Sprintf("the folder %q cannot be used: ", path))
 	}
+	requireUnusable(t, file, "must be a usable folder: mkdir "+file+": ")
+	requireUnusable(t, filepath.Join(file, "below"), "must be a usable folder: mkdir "+file+": ")
+	requireUnusable(t, "", "must be a folder: the path given to Dir is empty")
+}
+
+// requireUnusable requires that New refuses the folder with this reason.
+func requireUnusable(t *testing.T, path, reason string) {
+	t.Helper()
+	client, err := aicontent.NewClient("https://content.example.com", "key-number-1")
+	require.NoError(t, err)
+	_, err = New(client, Dir(path))
+	invalid, ok := errors.AsType[*aicontent.ValidationError](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, "ledger", invalid.Problems[0].Field)
+	assert.Contains(t, invalid.Problems[0].Reason, reason)
 }
 
 func TestDirWithAnEndedContextDoesNothing(t *testing.T) {

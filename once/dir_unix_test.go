@@ -4,7 +4,6 @@ package once
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,13 +60,12 @@ func TestDirCallsEndWithTheirContextOnAMountThatHangs(t *testing.T) {
 	requireEntry(t, l, "", "", "without the pipe")
 }
 
-func TestDirCheckNamesTheFolderThatCannotBeWritten(t *testing.T) {
+func TestNewNamesTheFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger")
 	require.NoError(t, os.Mkdir(path, 0o500))
 	if os.Geteuid() == 0 {
 		path = "/proc/self" // where even root creates no file
 	}
-	err := dir(path).check()
-	assert.ErrorContains(t, err, fmt.Sprintf("the folder %q cannot be used: ", path))
+	requireUnusable(t, path, "must be a usable folder: open "+path)
 }

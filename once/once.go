@@ -98,7 +98,7 @@ func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, erro
 	check(c.maxWait >= 0, "max_wait", c.maxWait, "must not be negative")
 	if l, ok := ledger.(interface{ check() error }); ok && problems == nil {
 		if err := l.check(); err != nil {
-			check(false, "ledger", ledger, "must be usable: "+err.Error())
+			check(false, "ledger", ledger, "must be a usable folder: "+err.Error())
 		}
 	}
 	if problems != nil {

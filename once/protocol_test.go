@@ -655,7 +655,7 @@ func TestNew(t *testing.T) {
 		}
 		_, err := once.New(client, once.Dir(file))
 		require.ErrorAs(t, err, new(*aicontent.ValidationError))
-		require.ErrorContains(t, err, "must be usable: the folder")
+		require.ErrorContains(t, err, "must be a usable folder: mkdir "+file+": ")
 	})
 }
 
