@@ -269,8 +269,11 @@ func (e *ConflictError) Error() string {
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
-	name := redact.Quote(e.Name)
-	return e.line("", fmt.Sprintf("name %s: %s (id %s)", name, e.Reason, strings.Join(ids, ", ")))
+	text := fmt.Sprintf("name %s: %s", redact.Quote(e.Name), e.Reason)
+	if len(ids) > 0 {
+		text += fmt.Sprintf(" (id %s)", strings.Join(ids, ", "))
+	}
+	return e.line("", text)
 }
 
 // Is reports whether target is [ErrConflict].

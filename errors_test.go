@@ -75,6 +75,7 @@ func TestErrorTextsOfEachType(t *testing.T) {
 		},
 		"404: not found":                       &APIError{StatusCode: 404},
 		"unexpected EOF":                       &CallError{Err: io.ErrUnexpectedEOF},
+		`name "a": the form differs`:           &ConflictError{Name: "a", Reason: "the form differs"},
 		`name "a": the record differs (id 7)`:  &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
 		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
 		"images.show: 502: Bad Gateway (attempt 2 of 4; request abc)": &APIError{

@@ -126,6 +126,9 @@ func (c *call[T]) outcome() aicontent.Outcome {
 
 // fail returns the error of the call.
 func (c *call[T]) fail(retryable bool, err error) *Error {
+	if e, ok := err.(*aicontent.ConflictError); ok {
+		err = conflict{e}
+	}
 	switch {
 	case c.cause == nil, c.cause == err, err == aicontent.ErrNotFound:
 	case sameEnd(err, c.cause):
@@ -157,6 +160,18 @@ func (c *call[T]) end(ctx context.Context, why error) error {
 	_ = c.get(context.WithoutCancel(ctx), ownTime)
 	return c.fail(true, why)
 }
+
+// conflict is a conflict whose text lacks the name and a single ID, because those are in the text of Error.
+type conflict struct{ *aicontent.ConflictError }
+
+func (c conflict) Error() string {
+	if len(c.IDs) < 2 {
+		return c.Reason
+	}
+	return fmt.Sprintf("%s (id %s, %s)", c.Reason, c.IDs[0], c.IDs[1])
+}
+
+func (c conflict) Unwrap() error { return c.ConflictError }
 
 // conflict returns the error of a name whose record may be another than the caller's.
 func (c *call[T]) conflict(retryable bool, reason string) error {

@@ -294,12 +294,16 @@ func TestStoreOfAnotherForm(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
-		assert.ErrorIs(t, p.fails(t, "executed", otherJob("a")), aicontent.ErrConflict)
+		const text = `once: images "%s": it was stored with other parameters`
+		known := p.fails(t, "executed", otherJob("a"))
+		assert.ErrorIs(t, known, aicontent.ErrConflict)
+		assert.EqualError(t, known, fmt.Sprintf(text, "a")+" (outcome executed, id 1)")
 
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 		p.within(t, time.Minute).fails(t, "unknown, retryable", job("b"))
 		err := p.fails(t, "unknown, retryable", otherJob("b"))
 		assert.ErrorIs(t, err, aicontent.ErrConflict, "the request is open")
+		assert.ErrorContains(t, err, fmt.Sprintf(text, "b")+"; call again at ")
 
 		_, notFound := p.Images.Find(p, "b")
 		require.ErrorIs(t, notFound, aicontent.ErrNotFound)

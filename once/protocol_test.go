@@ -622,8 +622,10 @@ func TestSeveralRecords(t *testing.T) {
 			w.AddImage(listed("a"))
 		}
 		var conflict *aicontent.ConflictError
-		require.ErrorAs(t, w.process(t).fails(t, "executed", job("a")), &conflict)
+		err := w.process(t).fails(t, "executed", job("a"))
+		require.ErrorAs(t, err, &conflict)
 		assert.Len(t, conflict.IDs, 2)
+		assert.EqualError(t, err, `once: images "a": more than one record has the name (id 2, 1) (outcome executed)`)
 		assert.Zero(t, w.requests(kit.ImagesStore))
 	})
 }
