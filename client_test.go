@@ -528,8 +528,8 @@ func TestCheckRedirectIsNotAskedOfAPICalls(t *testing.T) {
 		WithHTTPClient(&http.Client{Transport: s, CheckRedirect: asked}))
 	require.NoError(t, err)
 	err = showSeven(t.Context(), c)
-	assert.EqualError(t, err, "images.show: 302: the service redirects to https://content.example.com/tenant/moved: "+
-		"is the base URL https://content.example.com/tenant right?")
+	assert.EqualError(t, err, "images.show: 302: the service redirects to https://content.example.com/tenant/moved "+
+		"(is the base URL https://content.example.com/tenant right?)")
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	assert.Len(t, s.Sent, 1)
 }

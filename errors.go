@@ -366,7 +366,7 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	}
 	e.Message, e.Fields = message, fields
 	if reply.Status/100 == 3 {
-		e.Message, e.login = cmp.Or(c.redirected(req, reply, f.Keys), message), isLogin(req, reply)
+		e.Message, e.login = cmp.Or(redirected(req, reply, f.Keys), message), isLogin(req, reply)
 	}
 	return e
 }
@@ -456,6 +456,9 @@ func (c *Client) hint(req *request, f engine.Failure, fields map[string][]string
 		return "not retried: the client's retry budget is used up (WithRetryBudget)"
 	case req.Kind == engine.Fetch:
 		return ""
+	case last.Err == http.ErrSchemeMismatch,
+		status/100 == 3 && movedTo(req, last.Reply) != nil && !isLogin(req, last.Reply):
+		return fmt.Sprintf("is the base URL %s right?", c.base)
 	case status == http.StatusUnauthorized:
 		return fmt.Sprintf("%s did not accept the key %s", req.URL.Host, c.keyFrom)
 	case status == http.StatusNotFound && !req.op.record:
@@ -500,7 +503,7 @@ func (c *Client) meaning(a engine.Attempt) string {
 	case c.timeout > 0 && a.Took >= c.timeout && late && timeout.Timeout():
 		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)
 	case a.Err == http.ErrSchemeMismatch:
-		return "the port speaks http, not https: is the base URL right?"
+		return "the port speaks http, not https"
 	case f.Seen && !f.Wrote, f.End != engine.Broke, !closed:
 		return ""
 	case !f.Complete:
@@ -509,29 +512,36 @@ func (c *Client) meaning(a engine.Attempt) string {
 	return "the service closed the connection before a response came"
 }
 
-// redirected says where a redirect leads. No redirect of an API call is followed. It is empty without a target.
-func (c *Client) redirected(req *request, reply engine.Reply, keys redact.Keys) string {
-	target, err := req.URL.Parse(reply.Header.Get("Location"))
+// movedTo returns the target of a redirect, without its query. It is nil for none.
+func movedTo(req *request, reply engine.Reply) *url.URL {
+	to, err := req.URL.Parse(reply.Header.Get("Location"))
 	if err != nil || reply.Header.Get("Location") == "" {
-		return ""
+		return nil
 	}
-	to := keys.Line((&url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}).String())
-	switch {
+	return &url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}
+}
+
+// redirected says where a redirect leads. No redirect of an API call is followed. It is empty without a target.
+func redirected(req *request, reply engine.Reply, keys redact.Keys) string {
+	switch to := movedTo(req, reply); {
+	case to == nil:
+		return ""
 	case req.Kind == engine.Fetch:
 		return "redirect refused by the http.Client's CheckRedirect"
 	case isLogin(req, reply):
-		return "the API key is not accepted: the service redirects to " + to
+		return "the API key is not accepted: the service redirects to " + keys.Line(to.String())
+	default:
+		return "the service redirects to " + keys.Line(to.String())
 	}
-	return fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, c.base)
 }
 
 // isLogin reports whether an API call was redirected to a login page.
 func isLogin(req *request, reply engine.Reply) bool {
-	target, err := url.Parse(reply.Header.Get("Location"))
-	if err != nil || req.Kind == engine.Fetch {
+	to := movedTo(req, reply)
+	if to == nil || req.Kind == engine.Fetch {
 		return false
 	}
-	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
+	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(to.Path)))
 	return name == "login" || name == "signin" || name == "logon"
 }
 

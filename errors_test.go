@@ -230,12 +230,12 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		"a login page elsewhere": {"images.show", once, fakes.Responses{redirect(302, "https://sso.example.com/login")},
 			"images.show: 302: the API key is not accepted: the service redirects to https://sso.example.com/login"},
 		"another origin": {"images.show", once, fakes.Responses{redirect(302, "https://cdn.example.com/images/7")},
-			"images.show: 302: the service redirects to https://cdn.example.com/images/7: " + right},
+			"images.show: 302: the service redirects to https://cdn.example.com/images/7 (" + right + ")"},
 		"a store that is redirected": {"images.store", once, fakes.Responses{redirect(301, "/moved")},
-			"images.store: 301: the service redirects to https://content.example.com/moved: " + right +
-				" (it may have been created)"},
+			"images.store: 301: the service redirects to https://content.example.com/moved (it may have been created; " +
+				right + ")"},
 		"a choice": {"images.show", once, fakes.Responses{redirect(300, "/elsewhere")},
-			"images.show: 300: the service redirects to https://content.example.com/elsewhere: " + right},
+			"images.show: 300: the service redirects to https://content.example.com/elsewhere (" + right + ")"},
 		"a redirect to nowhere": {"images.show", once, fakes.Responses{fakes.Respond(302, ``)},
 			"images.show: 302: found"},
 	} {
@@ -537,7 +537,8 @@ func TestPortThatSpeaksHTTPIsNotAskedAgain(t *testing.T) {
 	for name, call := range allTen(c) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, http.ErrSchemeMismatch, name)
-		assert.ErrorContains(t, err, "the port speaks http, not https: is the base URL right?", name)
+		assert.ErrorContains(t, err, ": the port speaks http, not https: "+http.ErrSchemeMismatch.Error()+" (", name)
+		assert.ErrorContains(t, err, "is the base URL "+c.BaseURL()+" right?; host ", name)
 		var lost *CallError
 		require.ErrorAs(t, err, &lost, name)
 		assert.Equal(t, 1, lost.Attempts, name)

@@ -83,7 +83,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 					continue
 				}
 				assert.Equal(t, status, refused.StatusCode)
-				assert.Contains(t, err.Error(), ": is the base URL "+baseURL+" right?", "%s %d %s", name, status, op)
+				assert.Contains(t, err.Error(), "is the base URL "+baseURL+" right?", "%s %d %s", name, status, op)
 				to := strings.ToLower(where.Host + where.Path)
 				assert.Contains(t, strings.ToLower(err.Error()), to, "it must name where to")
 				assert.NotContains(t, err.Error(), "kept")
