@@ -428,7 +428,8 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
 	}[req.Kind]; done != "" {
 		silent := f.LastReply.Status == 0 || !last.Facts.Complete
-		add(f.Outcome == engine.Unknown, "it may have been %s", done)
+		next := map[engine.Kind]string{engine.Create: errtext.LookFirst}[req.Kind]
+		add(f.Outcome == engine.Unknown, "it may have been %s%s", done, next)
 		add(f.Outcome == engine.Executed, "it was %s", done)
 		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)
 	}

@@ -157,6 +157,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	const (
 		page  = "<html><title>Not Found</title></html>"
 		lost  = "the service closed the connection before a response came: "
+		maybe = " (it may have been created: look for it before you store again"
 		host  = "; host content.example.com)"
 		right = "is the base URL https://content.example.com/tenant right?"
 		api   = "there is no API at https://content.example.com/tenant/api/v1: is the base URL right?"
@@ -176,7 +177,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		text      string
 	}{
 		"a store lost its response": {"images.store", once, fakes.Responses{fails(io.EOF)},
-			"images.store: " + lost + "EOF (it may have been created" + host},
+			"images.store: " + lost + "EOF" + maybe + host},
 		"a connection was reset": {"images.update", once, fakes.Responses{reset},
 			"images.update: " + lost + "read tcp: " + syscall.ECONNRESET.Error() + " (it may have been updated" + host},
 		"a delete lost its response": {"images.delete", once, fakes.Responses{fails(io.ErrUnexpectedEOF)},
@@ -184,13 +185,13 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		"a show lost its response": {"images.show", once, fakes.Responses{fails(syscall.EPIPE)},
 			"images.show: " + lost + syscall.EPIPE.Error() + " (host content.example.com)"},
 		"a RoundTripper says that it was never reached": {"images.store", once, fakes.Responses{refused},
-			"images.store: dial tcp :443: " + syscall.ECONNREFUSED.Error() + " (it may have been created" + host},
+			"images.store: dial tcp :443: " + syscall.ECONNREFUSED.Error() + maybe + host},
 		"the request id": {"images.show", once,
 			fakes.Responses{fakes.Respond(500, `{"message":"no"}`, "X-Request-Id", "req-7")},
 			"images.show: 500: no (request req-7)"},
 		"all at once, and each once": {"images.store", once,
 			fakes.Responses{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")},
-			"images.store: 504: Gateway Timeout (it may have been created; request req-7)"},
+			"images.store: 504: Gateway Timeout" + maybe + "; request req-7)"},
 		"a 2xx that cannot be read": {"images.store", once, fakes.Responses{fakes.Respond(201, ``)},
 			"images.store: 201: the response is empty (it was created)"},
 		"an encoding that was not asked for": {"images.show", once,
@@ -198,7 +199,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			`images.show: 200: the response is not JSON: its Content-Encoding is "br"`},
 		"a status without a name": {"images.show", once, fakes.Responses{fakes.Respond(600, ``)}, "images.show: 600"},
 		"no status at all": {"images.store", once, fakes.Responses{blank},
-			"images.store: the RoundTripper returned a response without a status (it may have been created" + host},
+			"images.store: the RoundTripper returned a response without a status" + maybe + host},
 		"the same every time": {"images.show", quick, fakes.Responses{fakes.Respond(502, ``)},
 			"images.show: 502: bad gateway (attempt 3 of 3)"},
 		"something else before": {"images.show", RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, fakes.Responses{
@@ -232,8 +233,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		"another origin": {"images.show", once, fakes.Responses{redirect(302, "https://cdn.example.com/images/7")},
 			"images.show: 302: the service redirects to https://cdn.example.com/images/7 (" + right + ")"},
 		"a store that is redirected": {"images.store", once, fakes.Responses{redirect(301, "/moved")},
-			"images.store: 301: the service redirects to https://content.example.com/moved (it may have been created; " +
-				right + ")"},
+			"images.store: 301: the service redirects to https://content.example.com/moved" + maybe + "; " + right + ")"},
 		"a choice": {"images.show", once, fakes.Responses{redirect(300, "/elsewhere")},
 			"images.show: 300: the service redirects to https://content.example.com/elsewhere (" + right + ")"},
 		"a redirect to nowhere": {"images.show", once, fakes.Responses{fakes.Respond(302, ``)},
@@ -253,6 +253,20 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 				assert.EqualError(t, allTen(c)[row.op](t.Context()), row.text)
 			})
 		})
+	}
+}
+
+// An operator compares the texts of the documents with those of a log.
+func TestTextsOfTheDocumentsAreReal(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("docs/errors.md")
+	require.NoError(t, err)
+	c := over(t, fakes.RoundTripper(fakes.Respond(504, ``, "X-Request-Id", "8f3a")))
+	_, stored := c.Images.Store(t.Context(), aStore)
+	c = over(t, fakes.RoundTripper(fails(io.EOF)), WithRetryPolicy(RetryPolicy{MinBackoff: -1}))
+	_, listed := c.Images.List(t.Context(), ImageListParams{})
+	for _, err := range []error{stored, listed} {
+		assert.Contains(t, string(document), "\n\t"+err.Error()+"\n")
 	}
 }
 
@@ -357,7 +371,7 @@ func TestErrorsNameTheLimitThatEndedTheAttempt(t *testing.T) {
 		s        = time.Second
 		timeout  = "the http.Client's Timeout of 1s ended the attempt (WithHTTPClient): "
 		deadline = "context deadline exceeded ("
-		store    = "no complete response within 1s (WithStoreTimeout) (it may have been created; host "
+		store    = "no complete response within 1s (WithStoreTimeout) (it may have been created: look for it before "
 	)
 	// A Store timeout that is as long as the client's Timeout ends first, unless an attempt dials or uploads.
 	const show, image, audio = "images.show", "images.store", "transcriptions.store"

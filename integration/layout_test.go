@@ -27,7 +27,7 @@ var imports = map[string][]string{
 	"redact":  nil,
 	"upload":  {"redact"},
 	"wire":    {"redact"},
-	"once":    {"", "names", "redact"},
+	"once":    {"", "errtext", "names", "redact"},
 }
 
 // files lists the files of the root: the surface that users read.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
@@ -41,10 +42,11 @@ func (e *Error) Error() string {
 	if !e.retryAt.IsZero() {
 		text += e.retryAt.UTC().Format("; call again at 15:04:05Z")
 	}
-	return lineBreaks.Replace(text + " (" + known + ")")
+	return adopted.Replace(text + " (" + known + ")")
 }
 
-var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
+// adopted puts the cause on one line, without the next step of a plain Store call: this package looks by itself.
+var adopted = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ", errtext.LookFirst, "")
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -14,6 +14,9 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
+// LookFirst is the next step after a plain Store call of unknown outcome. A Store call of package once looks by itself.
+const LookFirst = ": look for it before you store again"
+
 // maxTexts is the largest number of messages: enough for every fault of a form with ten fields.
 const maxTexts = 100
 
