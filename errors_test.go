@@ -884,7 +884,7 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 			"CallError of a file":       {unread, "the file could not be read", false, never},
 			"CallError of a writer":     {unwritten, "the picture could not be written", false, never},
 			"ConflictError":             {conflict, "more than one record has the name", false, never},
-			"a name that no record has": {none, `images.findByName: no image has the name "n"`, false, never},
+			"a name that no record has": {none, `no image has the name "n"`, false, never},
 			"a wrapped error":           {fmt.Errorf("job 7: %w", waiting), "Too Many Attempts.", true, later},
 			"joined errors": {errors.Join(bad, fmt.Errorf("job 7: %w", taken)),
 				badly + "; name: The name is taken.", false, never},

@@ -81,6 +81,9 @@ type nameError struct {
 // Error is one line: the operation and the name.
 func (e *nameError) Error() string { return e.line("", e.text) }
 
+// Reason returns the text without the operation, for the function [Reason].
+func (e *nameError) Reason() string { return e.text }
+
 // Unwrap returns ErrNotFound.
 func (e *nameError) Unwrap() error { return ErrNotFound }
 

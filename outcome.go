@@ -139,7 +139,7 @@ func RetryAt(err error) time.Time {
 //	*DecodeError       "the response could not be read"
 //	*CallError         "no connection to the service", "timed out", "stopped", "refused: …" or another kind of failure
 //	*ConflictError     its Reason
-//	method Reason()    its result, such as of package once's errors
+//	method Reason()    its result, such as of FindByName for a missing name, and of package once's errors
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
 func Reason(err error) string {

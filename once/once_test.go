@@ -350,6 +350,7 @@ func TestFind(t *testing.T) {
 		require.ErrorIs(t, err, aicontent.ErrNotFound)
 		assert.Equal(t, "not executed", outcome(err))
 		assert.EqualError(t, err, `once: images "a": not found (outcome not executed)`)
+		assert.Equal(t, "not found", aicontent.Reason(err))
 
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
 		p.within(t, time.Minute).fails(t, "unknown, retryable", job("a"))
