@@ -215,6 +215,7 @@ type CallError struct {
 	summary
 	refused   bool // a hook, a rate limiter or a key source returned Err
 	unwritten bool // the writer of Download returned Err
+	unsent    bool // no byte of the last request was written
 }
 
 // Error returns one line: the operation and the cause.
@@ -239,7 +240,7 @@ func (e *CallError) Reason() string {
 		return "stopped"
 	case e.Timeout():
 		return "timed out"
-	case errors.As(e.Err, new(*net.OpError)), errors.As(e.Err, new(*net.DNSError)):
+	case e.unsent:
 		return "no connection to the service"
 	}
 	return "the connection to the service broke"
@@ -349,7 +350,7 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	case reply.Status == 0 || last.Facts.Content.WriterFailed:
 		return &CallError{
 			Method: req.Method, Path: address, Attempts: f.Attempts, Err: c.explained(last, f.Keys), summary: s,
-			unwritten: reply.Status != 0,
+			unwritten: reply.Status != 0, unsent: last.Facts.Seen && !last.Facts.Wrote,
 		}
 	case reply.Status/100 == 2:
 		body := f.Keys.Text(reply.Body)

@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -831,7 +833,7 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 		refusal := errors.New("the day's limit is spent\nfor team 7")
 		limit := limited(func(int) error { return errors.New("too busy") })
 		sealed := keys(func(int) (string, error) { return "", errors.New("the vault is sealed") })
-		dial := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		unreachable := WithHTTPClient(&http.Client{Transport: &http.Transport{DialContext: refuseDial}})
 		_, unwritten := over(t, fakes.RoundTripper(fakes.OK("BMpicture"))).
 			Images.Download(t.Context(), aPicture, full(0, errors.New("no space left")))
 		gone := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(make([]byte, 1<<20)), iotest.ErrReader(refusal)))
@@ -871,7 +873,7 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 			"DecodeError": {call(fakes.OK(`{"a":1}`)), "the response could not be read", false,
 				never},
 			"DecodeError of an empty body":   {call(fakes.OK(``)), "the response could not be read", true, never},
-			"CallError without a connection": {call(fails(dial)), "no connection to the service", true, never},
+			"CallError without a connection": {call(fakes.Lose, unreachable), "no connection to the service", true, never},
 			"CallError that broke":           {call(fails(io.EOF)), "the connection to the service broke", true, never},
 			"CallError of a timeout":         {call(fakes.Hang), "timed out", true, never},
 			"CallError of a deadline":        {showSeven(expired, lost), "timed out", true, never},
@@ -899,6 +901,60 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 		}
 	})
 }
+
+func refuseDial(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("outside of the network")
+}
+
+// A support desk asks about the network if there was no connection, and about the service otherwise. The errors of both
+// may have the same types.
+func TestReasonTellsNoConnectionFromOneThatBroke(t *testing.T) {
+	t.Parallel()
+	const none, broke = "no connection to the service", "the connection to the service broke"
+	reset := fakes.Listen(t, func(nc net.Conn) {
+		if req, err := http.ReadRequest(bufio.NewReader(nc)); err == nil {
+			_, _ = io.Copy(io.Discard, req.Body)
+		}
+		_ = nc.(*net.TCPConn).SetLinger(0)
+	})
+	hangUp := fakes.Listen(t, func(net.Conn) {})
+	untrusted := httptest.NewUnstartedServer(http.HandlerFunc(fakes.RespondToAll))
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
+	defer untrusted.Close()
+	noProxy := func(*http.Request) (*url.URL, error) { return nil, errors.New("no proxy is set up") }
+	missing := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: "h"}
+	}
+	dial := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	for name, row := range map[string]struct {
+		baseURL string
+		rt      http.RoundTripper
+		reason  string
+	}{
+		"a dialer that refuses":                   {"http://localhost", &http.Transport{DialContext: refuseDial}, none},
+		"no such host":                            {"http://localhost", &http.Transport{DialContext: missing}, none},
+		"a proxy function that fails":             {"http://localhost", &http.Transport{Proxy: noProxy}, none},
+		"a certificate that is not trusted":       {untrusted.URL, new(http.Transport), none},
+		"an end during the TLS handshake":         {"https://" + hangUp.Addr().String(), new(http.Transport), none},
+		"a reset after the request":               {"http://" + reset.Addr().String(), new(http.Transport), broke},
+		"a RoundTripper that reports no dialing":  {"http://localhost", fakes.RoundTripper(fails(dial)), broke},
+		"a RoundTripper that passes a dialing on": {"http://localhost", passing(&http.Transport{DialContext: missing}), none},
+	} {
+		hc := WithHTTPClient(&http.Client{Transport: row.rt})
+		c, err := NewClient(row.baseURL, fakes.Key, hc, WithRetryPolicy(oneAttempt))
+		require.NoError(t, err, name)
+		for op, call := range allTen(c) {
+			err := call(t.Context())
+			require.ErrorAs(t, err, new(*CallError), "%s: %s", name, op)
+			assert.Equal(t, row.reason, Reason(err), "%s: %v", name, err)
+		}
+		c.CloseIdleConnections()
+	}
+}
+
+// passing is a RoundTripper around another.
+func passing(rt http.RoundTripper) fakes.RoundTripper { return rt.RoundTrip }
 
 // A service may have sent the URL or the ID that a call refuses.
 func TestKeyIsMaskedInRefusedArguments(t *testing.T) {

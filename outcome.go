@@ -137,7 +137,8 @@ func RetryAt(err error) time.Time {
 //	*ValidationError   each field and what is allowed
 //	*APIError          the service's message, else the text of the status
 //	*DecodeError       "the response could not be read"
-//	*CallError         "no connection to the service", "timed out", "stopped", "refused: …" or another kind of failure
+//	*CallError         "no connection to the service" if no byte of the request was sent, else "the connection to the
+//	                   service broke"; "timed out", "stopped", "refused: …" or another kind of failure
 //	*ConflictError     its Reason
 //	method Reason()    its result, such as of FindByName for a missing name, and of package once's errors
 //	several of these   their reasons, joined by "; "
