@@ -82,6 +82,11 @@ func TestBaseURLsAreSentAsGiven(t *testing.T) {
 // Each of these would otherwise be found out by a call that fails for another reason, or not at all.
 func TestBaseURLsRefused(t *testing.T) {
 	t.Parallel()
+	const (
+		trimmed  = " (strings.TrimSpace removes it)"
+		password = "must not contain a user name or password; pass the API key as the second argument"
+		insecure = "must begin with https://: http:// would show the API key to the network (WithInsecureHTTP"
+	)
 	for raw, want := range map[string]string{
 		"":                                       "is required, such as https://",
 		" ":                                      "is required, such as https://",
@@ -101,9 +106,9 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://content.example.com:99999":      "port",
 		"https://content.example.com:65536":      "port",
 		"https://content.example.com:http":       "must have a valid host, and after it a port number or none",
-		"https://content.example.com\n":          "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
-		"https://content.example.com/ai ":        "must not contain a space (at byte 30) (strings.TrimSpace removes it)",
-		" https://content.example.com":           "must not contain a space (at byte 0) (strings.TrimSpace removes it)",
+		"https://content.example.com\n":          "must not contain a line break (at byte 27)" + trimmed,
+		"https://content.example.com/ai ":        "must not contain a space (at byte 30)" + trimmed,
+		" https://content.example.com":           "must not contain a space (at byte 0)" + trimmed,
 		"https://a b/":                           "must not contain a space (at byte 9)",
 		"https://content.example.com/%zz":        "must have two hexadecimal digits after each %",
 		"https://content.example.com?x=1":        "must not have a query",
@@ -116,8 +121,8 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://example.com/ai/api/v1/images/7": "write https://example.com/ai",
 		"https://example.com/api/v2":             "write https://example.com",
 		"https://example.com/%61pi/v1":           "write https://example.com",
-		"https://user:pass@h.example.com":        "must not contain a user name or password; pass the API key as the second argument",
-		"http://content.example.com":             "must begin with https://: http:// would show the API key to the network (WithInsecureHTTP",
+		"https://user:pass@h.example.com":        password,
+		"http://content.example.com":             insecure,
 		"http://127.0.0.1.example.com":           "WithInsecureHTTP",
 		"http://localhost.example.com":           "WithInsecureHTTP",
 		"http://0.0.0.0:8080":                    "WithInsecureHTTP",
@@ -130,12 +135,12 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://example.com/a/./b":              "must not have the path segment . or ..",
 		"https://example.com/a%2F%2e%2E":         "must not have the path segment . or ..",
 		// A copy from a page, a file or a shell brings characters that cannot be seen, or look right.
-		"https://content.example.com\r\n":      "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
-		"https://content.example.com\n\n":      "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com\r\n":      "must not contain a line break (at byte 27)" + trimmed,
+		"https://content.example.com\n\n":      "must not contain a line break (at byte 27)" + trimmed,
 		"https://content.example\n.com":        "must not contain a line break (at byte 23)",
-		"https://content.example.com\u2028":    "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
-		"https://content.example.com\t":        "must not contain a tab (at byte 27) (strings.TrimSpace removes it)",
-		"https://content.example.com\u00a0":    "must not contain white space (U+00A0) (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com\u2028":    "must not contain a line break (at byte 27)" + trimmed,
+		"https://content.example.com\t":        "must not contain a tab (at byte 27)" + trimmed,
+		"https://content.example.com\u00a0":    "must not contain white space (U+00A0) (at byte 27)" + trimmed,
 		"\ufeffhttps://content.example.com":    "must not contain a byte order mark (at byte 0)",
 		"\ufeffhttps://content.example.com\n":  "must not contain a byte order mark (at byte 0)",
 		"https://content\u200b.example.com":    "must not contain an invisible character (U+200B) (at byte 15)",
@@ -376,15 +381,19 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	hc := &http.Client{Transport: mine, Timeout: time.Hour, CheckRedirect: redirect}
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
-	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
-		c, err := NewClient(baseURL, fakes.Key, append(opts, WithResponseTimeout(time.Minute), WithMaxResponseSize(1000))...)
+	for _, opts := range [][]Option{
+		nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})},
+	} {
+		opts = append(opts, WithResponseTimeout(time.Minute), WithMaxResponseSize(1000))
+		c, err := NewClient(baseURL, fakes.Key, opts...)
 		require.NoError(t, err)
 		for name, call := range allTen(c) {
 			require.NoError(t, call(t.Context()), name)
 		}
 		c.CloseIdleConnections()
 	}
-	assert.Equal(t, before, []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)})
+	after := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
+	assert.Equal(t, before, after)
 	assert.Same(t, standard, http.DefaultTransport)
 	assert.Nil(t, http.DefaultClient.CheckRedirect)
 	assert.Nil(t, http.DefaultClient.Transport)
@@ -452,7 +461,10 @@ func TestClientIsSafeForConcurrentUse(t *testing.T) {
 		fakes.RespondToAll(w, r)
 	})
 	var asked, waited, reported, lines atomic.Int64
-	handler := countingHandler{Handler: slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), lines: &lines}
+	handler := countingHandler{
+		Handler: slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}),
+		lines:   &lines,
+	}
 	c, err := NewClient(baseURL, fakes.Key,
 		// The first key is an old one, for whoever gets it.
 		WithAPIKeySource(func(context.Context) (string, error) {
@@ -473,7 +485,9 @@ func TestClientIsSafeForConcurrentUse(t *testing.T) {
 		group.Go(func() {
 			for name, call := range allTen(c) {
 				var resp *Response
-				assert.NoError(t, call(t.Context(), WithResponse(&resp), WithHeader("X-Mine", "1"), WithQuery("mine", "1"), WithFormField("mine", "1")), "%s in %d", name, n)
+				err := call(t.Context(), WithResponse(&resp),
+					WithHeader("X-Mine", "1"), WithQuery("mine", "1"), WithFormField("mine", "1"))
+				assert.NoError(t, err, "%s in %d", name, n)
 				if assert.NotNil(t, resp) {
 					assert.Equal(t, 200, resp.StatusCode)
 				}
@@ -611,7 +625,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 	count := 0
 	connections.Range(func(any, any) bool { count++; return true })
-	// On a busy machine net/http drops a connection whose writing goroutine is 50 ms late. Each kind of response comes ten
-	// times.
+	// On a busy machine net/http drops a connection whose writing goroutine is 50 ms late. Each kind of response comes
+	// ten times.
 	assert.Less(t, count, 10)
 }

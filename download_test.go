@@ -359,14 +359,20 @@ func TestDownloadHasLimitsForTheHeaderAndForStalls(t *testing.T) {
 		took        time.Duration
 		deadline    time.Duration // of the context; 0 for none
 	}{
-		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second, 0},
-		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second, 0},
-		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second, 0},
-		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour, 0},
-		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no bytes arrived for 1m0s (WithStallTimeout)", time.Minute, 0},
-		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute, 0},
-		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no bytes arrived for 1s", time.Second, 0},
-		"the context ends first": {0, 30 * time.Second, nil, "context deadline exceeded", 45 * time.Second, 45 * time.Second},
+		"a slow picture": {time.Second, 50 * time.Second, nil, "", 501 * time.Second, 0},
+		"no header": {time.Hour, 0, nil,
+			"no complete response within 30s (WithResponseTimeout)", 30 * time.Second, 0},
+		"no header, by option": {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)},
+			"no complete response within 1s (WithResponseTimeout)", time.Second, 0},
+		"any wait": {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour, 0},
+		"it stalls": {0, 2 * time.Minute, nil,
+			"cut off: 0 of 10 bytes came: the download stalled: no bytes arrived for 1m0s (WithStallTimeout)",
+			time.Minute, 0},
+		"it stalls, any time": {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute, 0},
+		"it stalls, by option": {0, time.Minute, []CallOption{WithStallTimeout(time.Second)},
+			"the download stalled: no bytes arrived for 1s", time.Second, 0},
+		"the context ends first": {0, 30 * time.Second, nil,
+			"context deadline exceeded", 45 * time.Second, 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -750,8 +756,9 @@ func TestDownloadMasksTheBeginningOfAKey(t *testing.T) {
 		"a text cut off":            refused(200, "refused: "+fakes.Key[:begun]),
 		"a text that is long":       fakes.Respond(200, filled(sniffed+maxErrorBody)),
 		"a text with many keys":     fakes.Respond(200, many+filled(sniffed+maxErrorBody-len(many))),
-		"a message that is cut":     fakes.Respond(200, strings.Repeat("x ", 100-begun/2)+fakes.Key, "Content-Type", "text/plain"),
 		"a head that ends in a key": fakes.Respond(200, filled(sniffed), "Content-Type", "text/plain"),
+		"a message that is cut": fakes.Respond(200, strings.Repeat("x ", 100-begun/2)+fakes.Key,
+			"Content-Type", "text/plain"),
 	} {
 		var resp *Response
 		_, err := over(t, rt, WithRetryPolicy(quick)).

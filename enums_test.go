@@ -31,7 +31,8 @@ func checkListed[T ~string](t *testing.T, e listed[T]) {
 		assert.Equal(t, want.value, string(e.listing[i]), "the listing is in another order than the document")
 		assert.True(t, e.valid(T(want.value)), want.value)
 		assert.Equal(t, want.label, e.label(T(want.value)))
-		assert.False(t, e.valid(T(strings.ToUpper(want.value)+" ")), "a value with a space would be ignored by the service")
+		assert.False(t, e.valid(T(strings.ToUpper(want.value)+" ")),
+			"a value with a space would be ignored by the service")
 	}
 	assert.False(t, e.valid(""), "not set is not a documented value")
 	assert.False(t, e.valid("nonsense"))
@@ -55,15 +56,17 @@ func TestStyles(t *testing.T) {
 	checkListed(t, listed[aicontent.Style]{
 		aicontent.Styles(),
 		[]aicontent.Style{
-			aicontent.Style3DRender, aicontent.StyleAbstract, aicontent.StyleAnime, aicontent.StyleArtDeco, aicontent.StyleCartoon,
-			aicontent.StyleDigitalArt, aicontent.StyleIllustration, aicontent.StyleOrigami, aicontent.StylePixelArt,
-			aicontent.StylePhotography, aicontent.StylePopArt, aicontent.StyleRetro, aicontent.StyleSketch, aicontent.StyleVaporwave,
+			aicontent.Style3DRender, aicontent.StyleAbstract, aicontent.StyleAnime, aicontent.StyleArtDeco,
+			aicontent.StyleCartoon, aicontent.StyleDigitalArt, aicontent.StyleIllustration, aicontent.StyleOrigami,
+			aicontent.StylePixelArt, aicontent.StylePhotography, aicontent.StylePopArt, aicontent.StyleRetro,
+			aicontent.StyleSketch, aicontent.StyleVaporwave,
 		},
 		aicontent.Style.Valid, aicontent.Style.Label,
 		[]documented{
-			{"3d_render", "3D render"}, {"abstract", "Abstract"}, {"anime", "Anime"}, {"art_deco", "Art deco"}, {"cartoon", "Cartoon"},
-			{"digital_art", "Digital art"}, {"illustration", "Illustration"}, {"origami", "Origami"}, {"pixel_art", "Pixel art"},
-			{"photography", "Photography"}, {"pop_art", "Pop art"}, {"retro", "Retro"}, {"sketch", "Sketch"}, {"vaporwave", "Vaporwave"},
+			{"3d_render", "3D render"}, {"abstract", "Abstract"}, {"anime", "Anime"}, {"art_deco", "Art deco"},
+			{"cartoon", "Cartoon"}, {"digital_art", "Digital art"}, {"illustration", "Illustration"},
+			{"origami", "Origami"}, {"pixel_art", "Pixel art"}, {"photography", "Photography"},
+			{"pop_art", "Pop art"}, {"retro", "Retro"}, {"sketch", "Sketch"}, {"vaporwave", "Vaporwave"},
 		},
 	})
 }
@@ -73,15 +76,15 @@ func TestMediums(t *testing.T) {
 	checkListed(t, listed[aicontent.Medium]{
 		aicontent.Mediums(),
 		[]aicontent.Medium{
-			aicontent.MediumAcrylic, aicontent.MediumCanvas, aicontent.MediumChalk, aicontent.MediumCharcoal, aicontent.MediumCrayon,
-			aicontent.MediumGlass, aicontent.MediumInk, aicontent.MediumPastel, aicontent.MediumPencil, aicontent.MediumSprayPaint,
-			aicontent.MediumWatercolor,
+			aicontent.MediumAcrylic, aicontent.MediumCanvas, aicontent.MediumChalk, aicontent.MediumCharcoal,
+			aicontent.MediumCrayon, aicontent.MediumGlass, aicontent.MediumInk, aicontent.MediumPastel,
+			aicontent.MediumPencil, aicontent.MediumSprayPaint, aicontent.MediumWatercolor,
 		},
 		aicontent.Medium.Valid, aicontent.Medium.Label,
 		[]documented{
-			{"acrylic", "Acrylic"}, {"canvas", "Canvas"}, {"chalk", "Chalk"}, {"charcoal", "Charcoal"}, {"crayon", "Crayon"},
-			{"glass", "Glass"}, {"ink", "Ink"}, {"pastel", "Pastel"}, {"pencil", "Pencil"}, {"spray_paint", "Spray paint"},
-			{"watercolor", "Watercolor"},
+			{"acrylic", "Acrylic"}, {"canvas", "Canvas"}, {"chalk", "Chalk"}, {"charcoal", "Charcoal"},
+			{"crayon", "Crayon"}, {"glass", "Glass"}, {"ink", "Ink"}, {"pastel", "Pastel"},
+			{"pencil", "Pencil"}, {"spray_paint", "Spray paint"}, {"watercolor", "Watercolor"},
 		},
 	})
 }

@@ -38,12 +38,15 @@ import (
 func TestSentinelsFollowTheStatus(t *testing.T) {
 	t.Parallel()
 	sentinels := map[string]error{
-		"bad request": ErrBadRequest, "unauthorized": ErrUnauthorized, "forbidden": ErrForbidden, "not found": ErrNotFound,
-		"conflict": ErrConflict, "too large": ErrTooLarge, "invalid": ErrInvalid, "too many requests": ErrRateLimited, "server error": ErrServer,
+		"bad request": ErrBadRequest, "unauthorized": ErrUnauthorized, "forbidden": ErrForbidden,
+		"not found": ErrNotFound, "conflict": ErrConflict, "too large": ErrTooLarge, "invalid": ErrInvalid,
+		"too many requests": ErrRateLimited, "server error": ErrServer,
 	}
 	matches := map[int]string{
-		400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict", 412: "conflict", 413: "too large", 422: "invalid",
-		429: "too many requests", 500: "server error", 502: "server error", 599: "server error", 405: "", 418: "", 302: "", 600: "",
+		400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict", 412: "conflict",
+		413: "too large", 422: "invalid", 429: "too many requests",
+		500: "server error", 502: "server error", 599: "server error",
+		405: "", 418: "", 302: "", 600: "",
 	}
 	for status, match := range matches {
 		err := fmt.Errorf("drawing: %w", &APIError{StatusCode: status})
@@ -70,8 +73,12 @@ func TestErrorTextsOfEachType(t *testing.T) {
 			StatusCode: 422, summary: summary{op: "images.store"}, Message: "The name is taken. (and 1 more error)",
 			Fields: map[string][]string{"name": {"The name is taken."}},
 		},
-		"name: is required":                   &ValidationError{Problems: []FieldProblem{{Field: "name", Reason: "is required"}}},
-		"POST /api/v1/images: unexpected EOF": &CallError{Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF},
+		"name: is required": &ValidationError{
+			Problems: []FieldProblem{{Field: "name", Reason: "is required"}},
+		},
+		"POST /api/v1/images: unexpected EOF": &CallError{
+			Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF,
+		},
 		"GET /api/v1/images/7: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: lenient.ErrEmpty,
 		},
@@ -81,7 +88,8 @@ func TestErrorTextsOfEachType(t *testing.T) {
 		`name "a": the record differs (id 7)`:  &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
 		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
 		"images.show: 502: Bad Gateway (attempt 2 of 4; request abc)": &APIError{
-			StatusCode: 502, Message: "502 Bad Gateway", summary: summary{op: "images.show", note: "attempt 2 of 4; request abc"},
+			StatusCode: 502, Message: "502 Bad Gateway",
+			summary: summary{op: "images.show", note: "attempt 2 of 4; request abc"},
 		},
 	} {
 		assert.Equal(t, text, err.Error())
@@ -91,10 +99,15 @@ func TestErrorTextsOfEachType(t *testing.T) {
 // A log must stay readable whatever a service writes into its errors.
 func TestErrorTextIsBounded(t *testing.T) {
 	t.Parallel()
-	err := &APIError{StatusCode: 500, Message: strings.Repeat("ü", 2000), Fields: map[string][]string{"name": {strings.Repeat("x", 2000)}}}
+	err := &APIError{
+		StatusCode: 500, Message: strings.Repeat("ü", 2000),
+		Fields: map[string][]string{"name": {strings.Repeat("x", 2000)}},
+	}
 	assert.Less(t, len(err.Error()), 600)
 	assert.True(t, utf8.ValidString(err.Error()))
-	bad := &ValidationError{Problems: []FieldProblem{{Field: "name", Value: strings.Repeat("\n", 2000), Reason: "is bad"}}}
+	bad := &ValidationError{Problems: []FieldProblem{
+		{Field: "name", Value: strings.Repeat("\n", 2000), Reason: "is bad"},
+	}}
 	assert.Less(t, len(bad.Error()), 300)
 	assert.NotContains(t, bad.Error(), "\n")
 }
@@ -112,8 +125,8 @@ func TestNotFoundIsTheServicesOwnWord(t *testing.T) {
 	}
 	for body, own := range map[string]bool{
 		`{"message":"Resource not found.","status":404}`: true, `{}`: true, `[]`: true, `{"error":"gone"}`: true,
-		`<html><h1>404 Not Found</h1></html>`: false, `404 page not found`: false, `default backend - 404`: false, ``: false, `404`: false,
-		`"not found"`: false, `null`: false, `{"message":"Res`: false,
+		`<html><h1>404 Not Found</h1></html>`: false, `404 page not found`: false, `default backend - 404`: false,
+		``: false, `404`: false, `"not found"`: false, `null`: false, `{"message":"Res`: false,
 	} {
 		c := over(t, fakes.RoundTripper(fakes.Respond(404, body)), WithRetryPolicy(quick))
 		for name, call := range allTen(c) {
@@ -297,7 +310,8 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 func TestErrorsInTheLogAreOneLineWithoutBodyAndQuery(t *testing.T) {
 	t.Parallel()
 	for _, rt := range []fakes.RoundTripper{
-		fakes.Respond(422, `{"errors":{"name":["is taken"]},"debug":"hidden"}`), fakes.Lose, fakes.Respond(201, `{"debug":"hidden"}`),
+		fakes.Respond(422, `{"errors":{"name":["is taken"]},"debug":"hidden"}`), fakes.Lose,
+		fakes.Respond(201, `{"debug":"hidden"}`),
 	} {
 		_, err := over(t, rt, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore, WithQuery("q", "hidden"))
 		require.Error(t, err)
@@ -486,7 +500,9 @@ func TestMaskedTimeoutsAreTimeouts(t *testing.T) {
 func TestErrorsOfTheCallersCodeAreFound(t *testing.T) {
 	t.Parallel()
 	errSigner := errors.New("the signer is sealed")
-	tokens := &url.Error{Op: "Post", URL: "https://tokens.example.com/v1?client=4711", Err: errors.New("no route to host")}
+	tokens := &url.Error{
+		Op: "Post", URL: "https://tokens.example.com/v1?client=4711", Err: errors.New("no route to host"),
+	}
 	sealed := fails(fmt.Errorf("%w: fetching token: %w", errSigner, tokens))
 	sign := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(sealed) })
 	err := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Lose), sign, WithRetryPolicy(oneAttempt)))

@@ -93,7 +93,9 @@ func ExampleImagesService_All() {
 	srv := service()
 	defer srv.Close()
 	for n := range 120 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256", Style: "sketch"})
+		srv.AddImage(aicontenttest.Image{
+			Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256", Style: "sketch",
+		})
 	}
 	ctx, client, names := context.Background(), srv.Client(), []string(nil)
 
@@ -189,7 +191,9 @@ func ExampleOutcomeOf() {
 	defer srv.Close()
 	srv.Fault(aicontenttest.ActThenStatus(http.StatusGatewayTimeout))
 	ctx, client := context.Background(), srv.Client()
-	params := aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+	params := aicontent.ImageStoreParams{
+		Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
+	}
 
 	_, err := client.Images.Store(ctx, params)
 	switch aicontent.OutcomeOf(err) {
@@ -211,7 +215,9 @@ func ExampleImagesService_FindByName() {
 	defer srv.Close()
 	srv.Fault(aicontenttest.ActThenStatus(http.StatusGatewayTimeout))
 	ctx, client := context.Background(), srv.Client()
-	params := aicontent.ImageStoreParams{Name: "job-4711", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+	params := aicontent.ImageStoreParams{
+		Name: "job-4711", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
+	}
 
 	_, err := client.Images.Store(ctx, params)
 	if aicontent.OutcomeOf(err) != aicontent.OutcomeUnknown {
@@ -238,7 +244,10 @@ func ExampleWithAttemptHook() {
 			fmt.Println(a.Operation, a.Number, r.StatusCode, r.Outcome, r.WillRetry)
 		}, nil
 	}
-	client := srv.Client(aicontent.WithAttemptHook(count), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}))
+	client := srv.Client(
+		aicontent.WithAttemptHook(count),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}),
+	)
 
 	_, err := client.Images.List(context.Background(), aicontent.ImageListParams{})
 	if err != nil {
@@ -252,9 +261,12 @@ func ExampleWithAttemptHook() {
 func ExampleAPIError() {
 	srv := service()
 	defer srv.Close()
-	srv.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"message": "The name is taken.", "errors": {"name": ["The name is taken."]}}`))
+	srv.Fault(aicontenttest.Status(http.StatusUnprocessableEntity,
+		`{"message": "The name is taken.", "errors": {"name": ["The name is taken."]}}`))
 	ctx, client := context.Background(), srv.Client()
-	params := aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+	params := aicontent.ImageStoreParams{
+		Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
+	}
 
 	_, err := client.Images.Store(ctx, params)
 	var refused *aicontent.APIError
@@ -275,7 +287,8 @@ func ExampleValidationError() {
 	defer srv.Close()
 	client := srv.Client()
 
-	_, err := client.Images.Store(context.Background(), aicontent.ImageStoreParams{Resolution: "640x480", Style: "baroque"})
+	params := aicontent.ImageStoreParams{Resolution: "640x480", Style: "baroque"}
+	_, err := client.Images.Store(context.Background(), params)
 	var invalid *aicontent.ValidationError
 	if errors.As(err, &invalid) {
 		for _, problem := range invalid.Problems {
@@ -472,7 +485,8 @@ func ExampleFile_size() {
 
 	file := aicontent.FileFromReader("message.flac", stream)
 	file.Size = size // else the upload is chunked, which some services refuse
-	transcription, err := client.Transcriptions.Store(context.Background(), aicontent.TranscriptionStoreParams{Name: "Message", File: file})
+	params := aicontent.TranscriptionStoreParams{Name: "Message", File: file}
+	transcription, err := client.Transcriptions.Store(context.Background(), params)
 	if err != nil {
 		log.Fatal(err)
 	}

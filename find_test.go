@@ -277,8 +277,10 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 func TestFindByNameAmongOthers(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]*fakes.Ledger{
-		"job-4711":                {Names: []string{"other", "job-47110", "JOB-4711", "a job-4711", "job-4711"}},
-		"page 3":                  {Names: []string{"page 3 a", "page 3 b", "page 3 c", "page 3 d", "page 3"}, PerPage: 2},
+		"job-4711": {Names: []string{"other", "job-47110", "JOB-4711", "a job-4711", "job-4711"}},
+		"page 3": {
+			Names: []string{"page 3 a", "page 3 b", "page 3 c", "page 3 d", "page 3"}, PerPage: 2,
+		},
 		" trimmed by service\t":   {Names: []string{"trimmed by service"}},
 		"job\r\n4711 of today":    {Names: []string{"job\n4711 of today"}},
 		"\r\njob\r4711 of\ttoday": {Names: []string{"job\n4711 of\ttoday"}},

@@ -47,16 +47,19 @@ func (w wireCase) run(t *testing.T) {
 	}
 }
 
-const lighthouseJSON = `{"id":7,"name":"Lighthouse","description":"a tower","resolution":"512x512","style":"retro","medium":"ink",` +
-	`"filter":"sepia","favorite":true,"result":"lighthouse.png","url":"https://pictures.example.com/lighthouse.png",` +
+const lighthouseJSON = `{"id":7,"name":"Lighthouse","description":"a tower","resolution":"512x512",` +
+	`"style":"retro","medium":"ink","filter":"sepia","favorite":true,` +
+	`"result":"lighthouse.png","url":"https://pictures.example.com/lighthouse.png",` +
 	`"created_at":"2024-05-04T10:11:12.000000Z","updated_at":"2024-05-05T00:00:00.000000Z"}`
 
 func lighthouse() *Image {
 	return &Image{
-		ID: "7", Name: "Lighthouse", Description: "a tower", Resolution: Resolution512x512, Style: StyleRetro, Medium: MediumInk,
-		Filter: FilterSepia, Favorite: true, Result: "lighthouse.png", URL: "https://pictures.example.com/lighthouse.png",
-		CreatedAt: time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 5, 0, 0, 0, 0, time.UTC),
-		raw: lighthouseJSON,
+		ID: "7", Name: "Lighthouse", Description: "a tower", Resolution: Resolution512x512,
+		Style: StyleRetro, Medium: MediumInk, Filter: FilterSepia, Favorite: true,
+		Result: "lighthouse.png", URL: "https://pictures.example.com/lighthouse.png",
+		CreatedAt: time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC),
+		UpdatedAt: time.Date(2024, 5, 5, 0, 0, 0, 0, time.UTC),
+		raw:       lighthouseJSON,
 	}
 }
 

@@ -253,7 +253,9 @@ func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
+				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
+					_, _ = io.Copy(io.Discard, r)
+				})
 				err := transcribe(t.Context(), u.Client, row.file)
 				assert.ErrorContains(t, err, `file "a.wav": at byte 1048576: `+row.text)
 				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
@@ -445,7 +447,9 @@ func TestFilesThatHangAreLeft(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					stuck := make(stuck)
 					defer close(stuck)
-					u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
+					u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
+						_, _ = io.Copy(io.Discard, r)
+					})
 					ctx, cancel := row.ctx(t)
 					defer cancel()
 					start := time.Now()

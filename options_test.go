@@ -78,6 +78,7 @@ func TestZeroClients(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	t.Parallel()
 	nilInside := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return (*closing)(nil) })
+	toNothing := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil })
 	for name, tt := range map[string]struct {
 		option Option
 		field  string
@@ -108,13 +109,15 @@ func TestOptionsRefused(t *testing.T) {
 			"must not be a nil *cookiejar.Jar"},
 		"nil limiter inside": {WithRateLimiter((*fakes.Limiter)(nil)), "rate_limiter",
 			"must not be a nil *fakes.Limiter (give nil itself for no limit)"},
-		"nil func for limiter":     {WithRateLimiter(fakes.Limiter(nil)), "rate_limiter", "must not be a nil fakes.Limiter"},
-		"logger without handler":   {WithLogger(&slog.Logger{}), "logger", "must have a handler (make it with slog.New)"},
+		"nil func for limiter": {WithRateLimiter(fakes.Limiter(nil)), "rate_limiter",
+			"must not be a nil fakes.Limiter"},
+		"logger without handler": {WithLogger(&slog.Logger{}), "logger",
+			"must have a handler (make it with slog.New)"},
 		"nil handler inside":       {WithLogger(slog.New((*slog.TextHandler)(nil))), "logger", "must have a handler"},
 		"middleware to nil inside": {nilInside, "middleware", "must return a RoundTripper, not nil"},
 		"nil attempt hook":         {WithAttemptHook(nil), "attempt_hook", "must not be nil"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
-		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
+		"middleware to nothing":    {toNothing, "middleware", "nil"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},
@@ -139,12 +142,14 @@ func TestOptionsRefused(t *testing.T) {
 		"a header with a colon":    {WithHeader("X-Y:", "v"), "header", "HTTP header name"},
 		"a header with a break":    {WithHeader("X\r\nY", "v"), "header", "HTTP header name"},
 		"a header with an umlaut":  {WithHeader("X-Ü", "v"), "header", "HTTP header name"},
-		"a value of two lines":     {WithHeader("X-Token", "hunter2\r\nX-Evil: 1"), "X-Token", "must not contain a line break (at byte 7)"},
-		"a value with a newline":   {WithHeader("x-token", "hunter2\n"), "X-Token", "must not contain a line break (at byte 7)"},
 		"a value with a NUL":       {WithHeader("X-Token", "hunter2\x00"), "X-Token", "control"},
 		"a value with a DEL":       {WithHeader("X-Token", "hunter2\x7f"), "X-Token", "control"},
 		"a value behind a space":   {WithHeader("X-Token", " hunter2"), "X-Token", "space"},
 		"a value before a tab":     {WithHeader("X-Token", "hunter2\t"), "X-Token", "space"},
+		"a value of two lines": {WithHeader("X-Token", "hunter2\r\nX-Evil: 1"), "X-Token",
+			"must not contain a line break (at byte 7)"},
+		"a value with a newline": {WithHeader("x-token", "hunter2\n"), "X-Token",
+			"must not contain a line break (at byte 7)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := func(err error) {
@@ -256,7 +261,8 @@ func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 // Accept is the caller's to change, for a deployment that wants a version there.
 func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t, WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
+	c, requests := capturing(t,
+		WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, []string{"application/vnd.content.v1+json"}, (*requests)[0].header["Accept"])
 	assert.Equal(t, []string{"mine"}, (*requests)[0].header["User-Agent"])
@@ -266,8 +272,8 @@ func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 func TestOptionsCanBeShared(t *testing.T) {
 	t.Parallel()
 	opts := []Option{
-		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithResponseTimeout(time.Second),
-		WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
+		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"),
+		WithResponseTimeout(time.Second), WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	var group sync.WaitGroup
 	for n := range 8 {
@@ -425,11 +431,12 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 		"search": {second(c.Images.List(ctx, ImageListParams{Search: bad})), "search"},
 		"result": {second(c.Transcriptions.Update(ctx, "7",
 			TranscriptionUpdateParams{Result: new(bad)})), "result"},
-		"file name":            {transcribe(ctx, c, named), "file"},
-		"query":                {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
-		"name of a query":      {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},
-		"form field":           {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField("f", bad))), "f"},
-		"name of a form field": {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField(bad, "f"))), "a\uFFFD"},
+		"file name":       {transcribe(ctx, c, named), "file"},
+		"query":           {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
+		"name of a query": {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},
+		"form field":      {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField("f", bad))), "f"},
+		"name of a form field": {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField(bad, "f"))),
+			"a\uFFFD"},
 	} {
 		assert.Equal(t, []string{row.field}, fieldsOf(t, row.err), name)
 		assert.ErrorContains(t, row.err, "UTF-8", name)
@@ -447,8 +454,10 @@ func TestHintsAreApart(t *testing.T) {
 	text, err := json.Marshal(invalid.Problems)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[
-		{"field":"response_timeout","value":30,"reason":"must be 0 or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
-		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100","hint":"WithoutValidation sends it anyway"}
+		{"field":"response_timeout","value":30,"reason":"must be 0 or at least 1ms",
+			"hint":"write 30*time.Second for 30 seconds"},
+		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100",
+			"hint":"WithoutValidation sends it anyway"}
 	]`, string(text))
 	assert.ErrorContains(t, invalid, `response_timeout "30ns": must be 0`)
 	for _, d := range []time.Duration{0, time.Millisecond, time.Hour} {
@@ -463,7 +472,8 @@ func TestNameOfAStoreIsGivenOnce(t *testing.T) {
 	c, requests := capturing(t)
 	file := FileFromBytes("a.wav", []byte(wavHead))
 	for _, name := range []string{"mine", aStore.Name, ""} {
-		for _, opts := range [][]CallOption{{WithFormField("name", name)}, {WithFormField("name", name), WithoutValidation()}} {
+		field := WithFormField("name", name)
+		for _, opts := range [][]CallOption{{field}, {field, WithoutValidation()}} {
 			_, err := c.Images.Store(t.Context(), aStore, opts...)
 			for _, err := range []error{err, transcribe(t.Context(), c, file, opts...)} {
 				require.ErrorAs(t, err, new(*ValidationError))
@@ -486,11 +496,12 @@ func TestStoreTimeout(t *testing.T) {
 		store time.Duration
 		show  time.Duration
 	}{
-		"defaults":        {nil, 10 * time.Minute, 30 * time.Second},
-		"of lists":        {[]Option{WithResponseTimeout(5 * time.Second)}, 10 * time.Minute, 5 * time.Second},
-		"of Store":        {[]Option{WithStoreTimeout(time.Hour)}, time.Hour, 30 * time.Second},
-		"none":            {[]Option{WithStoreTimeout(0), WithResponseTimeout(0)}, 24 * time.Hour, 24 * time.Hour},
-		"given to a call": {[]Option{WithStoreTimeout(time.Second), WithStoreTimeout(time.Minute)}, time.Minute, 30 * time.Second},
+		"defaults": {nil, 10 * time.Minute, 30 * time.Second},
+		"of lists": {[]Option{WithResponseTimeout(5 * time.Second)}, 10 * time.Minute, 5 * time.Second},
+		"of Store": {[]Option{WithStoreTimeout(time.Hour)}, time.Hour, 30 * time.Second},
+		"none":     {[]Option{WithStoreTimeout(0), WithResponseTimeout(0)}, 24 * time.Hour, 24 * time.Hour},
+		"given to a call": {[]Option{WithStoreTimeout(time.Second), WithStoreTimeout(time.Minute)},
+			time.Minute, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -512,7 +523,9 @@ func TestStoreTimeout(t *testing.T) {
 		})
 	}
 	_, err := NewClient("http://localhost", fakes.Key, WithStoreTimeout(30), WithResponseTimeout(-1))
-	assert.ErrorContains(t, err, `store_timeout "30ns": must be 0 or at least 1ms (write 30*time.Second for 30 seconds); response_timeout "-1ns": `)
+	assert.ErrorContains(t, err,
+		`store_timeout "30ns": must be 0 or at least 1ms (write 30*time.Second for 30 seconds); `+
+			`response_timeout "-1ns": `)
 }
 
 // A Timeout of the http.Client counts from the start of an attempt. It must not end a Store call that its own limit
@@ -562,7 +575,9 @@ func TestStoreTimeoutsAboveTheHTTPClientTimeoutAreRefused(t *testing.T) {
 		opt := WithStoreTimeout(limit)
 		_, image := c.Images.Store(t.Context(), aStore, opt)
 		_, audio := c.Transcriptions.Store(t.Context(), transcription, opt)
-		for _, err := range []error{image, audio, c.Images.Validate(aStore, opt), c.Transcriptions.Validate(transcription, opt)} {
+		for _, err := range []error{
+			image, audio, c.Images.Validate(aStore, opt), c.Transcriptions.Validate(transcription, opt),
+		} {
 			assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err))
 		}
 	}
@@ -682,10 +697,14 @@ func TestZeroFieldsOfARetryPolicyHaveTheDefaults(t *testing.T) {
 	d := DefaultRetryPolicy()
 	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute}, d, "as documented")
 	for name, row := range map[string]struct{ given, want RetryPolicy }{
-		"the zero policy":                   {RetryPolicy{}, d},
-		"the default policy":                {d, d},
-		"more attempts":                     {RetryPolicy{MaxAttempts: 5}, RetryPolicy{5, d.MinBackoff, d.MaxBackoff, d.MaxRetryAfter}},
-		"a longer first pause":              {RetryPolicy{MinBackoff: time.Hour}, RetryPolicy{4, time.Hour, time.Hour, time.Minute}},
+		"the zero policy":    {RetryPolicy{}, d},
+		"the default policy": {d, d},
+		"more attempts": {
+			RetryPolicy{MaxAttempts: 5}, RetryPolicy{5, d.MinBackoff, d.MaxBackoff, d.MaxRetryAfter},
+		},
+		"a longer first pause": {
+			RetryPolicy{MinBackoff: time.Hour}, RetryPolicy{4, time.Hour, time.Hour, time.Minute},
+		},
 		"a limit below the first pause":     {RetryPolicy{MaxBackoff: 1}, RetryPolicy{4, 1, 1, time.Minute}},
 		"negative durations, which are off": {RetryPolicy{0, -1, -1, -1}, RetryPolicy{MaxAttempts: 4}},
 	} {

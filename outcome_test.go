@@ -388,7 +388,8 @@ type tableRow struct{ text, outcome, others, store, retryable string }
 func docTable(t *testing.T) []tableRow {
 	source, err := os.ReadFile("outcome.go")
 	require.NoError(t, err)
-	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +(yes|no|1x|-) +(yes|no|1x|-) +(yes|no|others)$`)
+	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +` +
+		`(yes|no|1x|-) +(yes|no|1x|-) +(yes|no|others)$`)
 	var table []tableRow
 	for scanner := bufio.NewScanner(strings.NewReader(string(source))); scanner.Scan(); {
 		if m := line.FindStringSubmatch(scanner.Text()); m != nil {
@@ -432,7 +433,8 @@ func speaksOf(row tableRow, s scene, operation string) bool {
 		return upload && operation == "upload"
 	}
 	switch row.text {
-	case "a refused HTTP/2 stream (REFUSED_STREAM), except Store", "403, 404 or 405 without JSON; not Store, not Download":
+	case "a refused HTTP/2 stream (REFUSED_STREAM), except Store",
+		"403, 404 or 405 without JSON; not Store, not Download":
 		return operation != "store"
 	case "any other 201 or 204 whose JSON reports no error", "201 or 204 that is cut off":
 		return operation != "delete"
@@ -464,7 +466,8 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 	}[row.outcome]
 	assert.Equal(t, expected, OutcomeOf(err), "outcome of %v", err)
 	creates := operation == "store" || operation == "upload"
-	assert.Equal(t, row.retryable == "yes" || row.retryable == "others" && !creates, Retryable(err), "Retryable of %v", err)
+	retryable := row.retryable == "yes" || row.retryable == "others" && !creates
+	assert.Equal(t, retryable, Retryable(err), "Retryable of %v", err)
 	assert.Equal(t, expected, OutcomeOf(fmt.Errorf("job 4711: %w", err)), "wrapped")
 	assert.Equal(t, expected, OutcomeOf(errors.Join(err, errors.New("close: broken"))), "joined with a stranger")
 

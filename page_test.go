@@ -391,7 +391,8 @@ func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?cursor=%d"}}`, recordsOf(9), atoi(query.Get("cursor"))+1)
 	})
 	_, err = walked(t, b, ImageListParams{})
-	assert.EqualError(t, err, "images.list: 200: pagination: the service sent the records of the previous page again (request page)")
+	assert.EqualError(t, err,
+		"images.list: 200: pagination: the service sent the records of the previous page again (request page)")
 }
 
 // After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice. Next returns
@@ -463,7 +464,8 @@ func TestPagesKeepTheArgumentsOfTheFirstCall(t *testing.T) {
 func endless(records int, key string) func(url.Values) string {
 	var b strings.Builder
 	for i := range 100 {
-		fmt.Fprintf(&b, `%s{"id":"#-%d","name":"Lighthouse %d","resolution":"512x512","favorite":false}`, ","[:min(i, 1)], i, i)
+		fmt.Fprintf(&b, `%s{"id":"#-%d","name":"Lighthouse %d","resolution":"512x512","favorite":false}`,
+			","[:min(i, 1)], i, i)
 	}
 	hundred := b.String()
 	return func(query url.Values) string {
@@ -496,7 +498,8 @@ func TestWalkHoldsOnePage(t *testing.T) {
 		}
 		require.EqualValues(t, records, count.Load())
 		trail := 2 * 8 * records / 100
-		assert.Less(t, late, early+uint64(trail)+64<<10, "live bytes at the end of a walk by %s, %d at its beginning", key, early)
+		assert.Less(t, late, early+uint64(trail)+64<<10,
+			"live bytes at the end of a walk by %s, %d at its beginning", key, early)
 	}
 }
 

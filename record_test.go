@@ -106,10 +106,11 @@ func TestKeptRecordsHoldLittleMemory(t *testing.T) {
 // A program that keeps one record of each page must not keep the pages. Not parallel: it measures the heap.
 func TestKeepingOneRecordOfAPageKeepsThatRecordOnly(t *testing.T) {
 	const pages, perPage = 20, 100
+	notes := `"notes":"` + strings.Repeat("sea ", 1000) + `"`
 	for name, record := range map[string]string{
-		"plain":     `{"id":%d,"name":"Lighthouse","url":"https://cdn.example.com/a.png","notes":"` + strings.Repeat("sea ", 1000) + `"}`,
-		"escaped":   `{"id":%d,"name":"Lighth\u00f6use","url":"https:\/\/cdn.example.com\/a.png","notes":"` + strings.Repeat("sea ", 1000) + `"}`,
-		"attribute": `{"id":"%d","type":"images","attributes":{"name":"Lighthouse","notes":"` + strings.Repeat("sea ", 1000) + `"}}`,
+		"plain":     `{"id":%d,"name":"Lighthouse","url":"https://cdn.example.com/a.png",` + notes + `}`,
+		"escaped":   `{"id":%d,"name":"Lighth\u00f6use","url":"https:\/\/cdn.example.com\/a.png",` + notes + `}`,
+		"attribute": `{"id":"%d","type":"images","attributes":{"name":"Lighthouse",` + notes + `}}`,
 	} {
 		transport := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			page := max(1, atoi(r.URL.Query().Get("page")))
@@ -193,18 +194,21 @@ func TestAStoreWithoutABodyNamesItsLocation(t *testing.T) {
 // A record that is stored elsewhere and read again must be the same one.
 func TestMarshalledRecordsComeBack(t *testing.T) {
 	t.Parallel()
+	const given = ` {"id":7,"name":"Lighthouse","quality":"high","favorite":1,"created_at":"2024-05-04 10:11:12"} `
 	var image Image
-	require.NoError(t, json.Unmarshal([]byte(` {"id":7,"name":"Lighthouse","quality":"high","favorite":1,"created_at":"2024-05-04 10:11:12"} `), &image))
+	require.NoError(t, json.Unmarshal([]byte(given), &image))
 	text, err := json.Marshal(image)
 	require.NoError(t, err)
-	assert.Equal(t, `{"id":"7","name":"Lighthouse","description":"","resolution":"","style":"","medium":"","filter":"","favorite":true,`+
+	assert.Equal(t, `{"id":"7","name":"Lighthouse","description":"",`+
+		`"resolution":"","style":"","medium":"","filter":"","favorite":true,`+
 		`"result":"","url":"","created_at":"2024-05-04T10:11:12Z"}`, string(text))
 	var again Image
 	require.NoError(t, json.Unmarshal(text, &again))
 	assert.True(t, image.Equal(again))
 	transcription, err := json.Marshal(Transcription{ID: "8", Words: 3, Result: "a text"})
 	require.NoError(t, err)
-	assert.Equal(t, `{"id":"8","name":"","description":"","language":"","result":"a text","favorite":false,"words":3}`, string(transcription))
+	assert.Equal(t, `{"id":"8","name":"","description":"","language":"",`+
+		`"result":"a text","favorite":false,"words":3}`, string(transcription))
 	var back Transcription
 	require.NoError(t, json.Unmarshal(transcription, &back))
 	assert.True(t, back.Equal(Transcription{ID: "8", Words: 3, Result: "a text"}))

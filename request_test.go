@@ -38,7 +38,8 @@ func responsesIn[C any](t testing.TB, folder string, cases map[string]C) map[str
 		require.NoError(t, err)
 		bodies[filepath.Base(file)] = body
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(cases)), slices.Collect(maps.Keys(bodies)), "files and cases of testdata/%s", folder)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(cases)), slices.Collect(maps.Keys(bodies)),
+		"files and cases of testdata/%s", folder)
 	return bodies
 }
 
@@ -47,11 +48,14 @@ func TestRecordIsReadHoweverItsResponseIsFramed(t *testing.T) {
 	t.Parallel()
 	var lighthouse error
 	cases := map[string]error{
-		"wrong-type.http": lighthouse, "no-type.http": lighthouse, "gzip.http": lighthouse, "gzip-two-members.http": lighthouse,
+		"wrong-type.http": lighthouse, "no-type.http": lighthouse,
+		"gzip.http": lighthouse, "gzip-two-members.http": lighthouse,
 		"deflate.http": lenient.ErrNotJSON, "deflate-in-name-only.http": lighthouse, "identity.http": lighthouse,
 		"chunked.http": lighthouse, "until-close.http": lighthouse,
-		"empty.http": lenient.ErrEmpty, "no-content.http": lenient.ErrEmpty, "no-content-gzip.http": lenient.ErrEmpty, "empty-gzip.http": lenient.ErrEmpty,
-		"page.http": lenient.ErrHTML, "cut-off.http": wire.ErrCutOff, "cut-off-gzip.http": wire.ErrCutOff, "cut-off-chunked.http": wire.ErrCutOff, "broken-gzip.http": wire.ErrCutOff,
+		"empty.http": lenient.ErrEmpty, "no-content.http": lenient.ErrEmpty,
+		"no-content-gzip.http": lenient.ErrEmpty, "empty-gzip.http": lenient.ErrEmpty,
+		"page.http": lenient.ErrHTML, "cut-off.http": wire.ErrCutOff, "cut-off-gzip.http": wire.ErrCutOff,
+		"cut-off-chunked.http": wire.ErrCutOff, "broken-gzip.http": wire.ErrCutOff,
 		"deleted.http": lighthouse,
 	}
 	plain := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
@@ -377,16 +381,24 @@ func TestBodiesThatAreBadReadersAreCutOff(t *testing.T) {
 	magic := func() io.Reader { return strings.NewReader("\x1f") } // half of what tells a gzip stream
 	wrong := func(n int) readerFunc { return func(p []byte) (int, error) { return n, nil } }
 	for name, body := range map[string]func() io.Reader{
-		"no bytes":                func() io.Reader { return wrong(0) },
-		"no bytes, after one":     func() io.Reader { return io.MultiReader(magic(), wrong(0)) },
-		"no bytes, in gzip":       func() io.Reader { return io.MultiReader(magic(), strings.NewReader("\x8b"), wrong(0)) },
-		"too many bytes":          func() io.Reader { return wrong(1 << 20) },
-		"too many bytes, later":   func() io.Reader { return io.MultiReader(strings.NewReader(`{"id":`), wrong(1<<20)) },
-		"too many bytes, in gzip": func() io.Reader { return io.MultiReader(strings.NewReader("\x1f\x8b"), wrong(1<<20)) },
-		"less than none":          func() io.Reader { return wrong(-1) },
+		"no bytes":            func() io.Reader { return wrong(0) },
+		"no bytes, after one": func() io.Reader { return io.MultiReader(magic(), wrong(0)) },
+		"no bytes, in gzip": func() io.Reader {
+			return io.MultiReader(magic(), strings.NewReader("\x8b"), wrong(0))
+		},
+		"too many bytes": func() io.Reader { return wrong(1 << 20) },
+		"too many bytes, later": func() io.Reader {
+			return io.MultiReader(strings.NewReader(`{"id":`), wrong(1<<20))
+		},
+		"too many bytes, in gzip": func() io.Reader {
+			return io.MultiReader(strings.NewReader("\x1f\x8b"), wrong(1<<20))
+		},
+		"less than none": func() io.Reader { return wrong(-1) },
 	} {
 		rt := func(*http.Request) (*http.Response, error) {
-			resp := &http.Response{StatusCode: 201, Header: http.Header{}, Body: io.NopCloser(body()), ContentLength: -1}
+			resp := &http.Response{
+				StatusCode: 201, Header: http.Header{}, Body: io.NopCloser(body()), ContentLength: -1,
+			}
 			return resp, nil
 		}
 		middleware := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(rt) })
@@ -397,7 +409,8 @@ func TestBodiesThatAreBadReadersAreCutOff(t *testing.T) {
 			require.ErrorContains(t, err, "cut off", name)
 			assert.Equal(t, OutcomeExecuted, OutcomeOf(err), name)
 		}
-		_, err := over(t, fakes.RoundTripper(rt), WithRetryPolicy(quick)).Images.Download(t.Context(), aPicture, io.Discard)
+		c := over(t, fakes.RoundTripper(rt), WithRetryPolicy(quick))
+		_, err := c.Images.Download(t.Context(), aPicture, io.Discard)
 		assert.ErrorContains(t, err, "cut off", name)
 	}
 }
@@ -408,8 +421,9 @@ func TestBodiesAreClassifiedByTheirContent(t *testing.T) {
 	for body, want := range map[string]engine.ContentKind{
 		``: engine.None, " \n": engine.None,
 		`{"message":"Forbidden"}`: engine.JSON, `[]`: engine.JSON, `{"error":"no"}`: engine.Error,
-		`{"mess`: engine.Text, `{nonsense`: engine.Text, `[1,`: engine.Text, `404`: engine.Text, `"Forbidden"`: engine.Text,
-		`null`: engine.Text, `n`: engine.Text, `Forbidden`: engine.Text, `[warn] slow`: engine.Text, `<html>`: engine.Page,
+		`{"mess`: engine.Text, `{nonsense`: engine.Text, `[1,`: engine.Text, `404`: engine.Text,
+		`"Forbidden"`: engine.Text, `null`: engine.Text, `n`: engine.Text, `Forbidden`: engine.Text,
+		`[warn] slow`: engine.Text, `<html>`: engine.Page,
 	} {
 		assert.Equal(t, want, kindOf(body, nil), "%q", body)
 	}
@@ -451,7 +465,8 @@ func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 302, 422} {
 		header := http.Header{
-			"Content-Encoding": {"gzip"}, "Content-Length": {"999"}, "Location": {"https://[::1/%zz"}, "X-Key": {fakes.Key},
+			"Content-Encoding": {"gzip"}, "Content-Length": {"999"},
+			"Location": {"https://[::1/%zz"}, "X-Key": {fakes.Key},
 		}
 		before := header.Clone()
 		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {

@@ -93,7 +93,8 @@ func TestTranscriptionsStoreOnTheWire(t *testing.T) {
 				break
 			}
 			text, _ := io.ReadAll(part)
-			got = append(got, fmt.Sprintf("%s|%s|%s|%s", part.FormName(), part.FileName(), part.Header.Get("Content-Type"), text))
+			got = append(got, fmt.Sprintf("%s|%s|%s|%s",
+				part.FormName(), part.FileName(), part.Header.Get("Content-Type"), text))
 		}
 		_, _ = io.Copy(io.Discard, counted)
 		assert.Equal(t, length, counted.n, "the length that was announced is what came")
@@ -104,16 +105,19 @@ func TestTranscriptionsStoreOnTheWire(t *testing.T) {
 	c, err := NewClient(srv.URL+"/tenant", "test-key")
 	require.NoError(t, err)
 	transcription, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{
-		Name: "Interview \"1\"", File: FileFromBytes("a talk.wav", []byte(wavHead)), Description: "two\r\nvoices", Language: "GB",
+		Name: "Interview \"1\"", File: FileFromBytes("a talk.wav", []byte(wavHead)),
+		Description: "two\r\nvoices", Language: "GB",
 	}, WithFormField("speakers", "2"))
 	require.NoError(t, err)
 	assert.Equal(t, interview(), transcription)
 	assert.Equal(t, "/tenant/api/v1/transcriptions", uri)
 	assert.Positive(t, length)
 	assert.ElementsMatch(t, []string{
-		`name|||Interview "1"`, "description|||two\r\nvoices", "language|||GB", "speakers|||2", "file|a talk.wav|audio/wav|" + wavHead,
+		`name|||Interview "1"`, "description|||two\r\nvoices", "language|||GB", "speakers|||2",
+		"file|a talk.wav|audio/wav|" + wavHead,
 	}, got)
-	assert.True(t, strings.HasPrefix(got[len(got)-1], "file|"), "the file comes last, so that a service knows the rest before it")
+	assert.True(t, strings.HasPrefix(got[len(got)-1], "file|"),
+		"the file comes last, so that a service knows the rest before it")
 }
 
 type countingReader struct {

@@ -92,7 +92,8 @@ func TestIDsRefused(t *testing.T) {
 func TestIDsEscaped(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[ID]string{
-		"7": "7", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2x": "%252x", "..7": "..7", "...": "...",
+		"7": "7", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2x": "%252x",
+		"..7": "..7", "...": "...",
 		"a;b": "a%3Bb", "a&b=c": "a&b=c", "a+b": "a+b", "日本": "%E6%97%A5%E6%9C%AC", "?": "%3F", "a:b@c": "a:b@c",
 		"7\xff": "7%FF", "01HZY-x_y~z": "01HZY-x_y~z", `"<>|`: "%22%3C%3E%7C",
 	} {

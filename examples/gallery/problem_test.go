@@ -30,7 +30,8 @@ func TestErrorPageSaysWhetherItWasBilledAndItsButtonBillsNoSecondRecord(t *testi
 		title, advice string
 		last          string // said by the page of the record
 	}{
-		"no key":   {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless, created},
+		"no key": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
+			"Unauthenticated.", useless, created},
 		"no right": {aicontenttest.Status(403, `{"message":"Forbidden."}`), 502, "Forbidden.", useless, created},
 		"refused form": {aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["Too long."]}}`), 422,
 			"Too long.", tryAgain, created},
@@ -117,7 +118,8 @@ func TestInvalidFormNamesItsFieldsAndIsNotSent(t *testing.T) {
 	song := map[string]string{"name": "Song", "language": "xx"}
 	says(t, f.upload(newRecording(), song, "song.wav", recording(100)), "Language: must be")
 	song["language"] = ""
-	says(t, f.upload(newRecording(), song, "song.wav", []byte("%PDF-1.7 this is no song")), "File: must be an audio file")
+	document := []byte("%PDF-1.7 this is no song")
+	says(t, f.upload(newRecording(), song, "song.wav", document), "File: must be an audio file")
 	says(t, f.upload(newRecording(), song, "", nil), "File: is required")
 	assert.False(t, f.asked(aicontenttest.ImagesStore) || f.asked(aicontenttest.TranscriptionsStore))
 }

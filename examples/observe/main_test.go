@@ -215,7 +215,9 @@ func TestSpansAndMetricsReachTheCollectorThatTheVariablesName(t *testing.T) {
 		words          map[string][]string // by path
 	}{
 		"both": {"OTEL_EXPORTER_OTLP_ENDPOINT", "", variables{}, "aicontent-observe", map[string][]string{
-			"/v1/traces": {"transcriptions.store", "HTTP POST", "aicontent.outcome", "http.response.status_code", "url.full"},
+			"/v1/traces": {
+				"transcriptions.store", "HTTP POST", "aicontent.outcome", "http.response.status_code", "url.full",
+			},
 			"/v1/metrics": {
 				"http.client.request.duration", "aicontent.attempts", "aicontent.operation", "aicontent.retry_budget",
 			},
@@ -395,7 +397,9 @@ func TestNoKeyBodyOrQueryIsExported(t *testing.T) {
 			end(t.Context())
 			assert.Empty(t, errs.String())
 			for where, text := range map[string]string{
-				"the terminal": out.String(), "the spans": to.received()["/v1/traces"], "the metrics": to.received()["/v1/metrics"],
+				"the terminal": out.String(),
+				"the spans":    to.received()["/v1/traces"],
+				"the metrics":  to.received()["/v1/metrics"],
 			} {
 				require.Contains(t, text, "images.list", where)
 				for line := range strings.Lines(text) {

@@ -110,7 +110,8 @@ func TestWithoutConfigurationTheTourShowsEveryStepAndSavesAPicture(t *testing.T)
 	rest := out
 	for _, line := range []string{
 		"a service in memory", ", recording (id 1)", "5.13 seconds, 164124 bytes", "corrected  " + spoken,
-		", coast (id 231, 512×512)", "listed     1 with ", "all pages: 231 images", "coast: Illustration, favorite: true",
+		", coast (id 231, 512×512)", "listed     1 with ", "all pages: 231 images",
+		"coast: Illustration, favorite: true",
 		"saved      " + path, "deleted    image 231", "deleted    transcription 1",
 	} {
 		_, after, found := strings.Cut(rest, line)
@@ -131,7 +132,8 @@ func TestEveryKindOfDeploymentIsLeftAsItWas(t *testing.T) {
 		t.Run(string(personality), func(t *testing.T) {
 			// Pictures on another host are on none: a name would be looked up beyond this machine.
 			srv := deployment(t, personality, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-				r.Body = bytes.ReplaceAll(r.Body, []byte(`https:\/\/app.internal.example`), []byte(`http:\/\/127.0.0.1:1`))
+				r.Body = bytes.ReplaceAll(r.Body,
+					[]byte(`https:\/\/app.internal.example`), []byte(`http:\/\/127.0.0.1:1`))
 			}))
 			status, out, said := quickstart(t, t.TempDir())
 			want := failures[personality]

@@ -24,8 +24,8 @@ type proxy struct {
 	args    []string
 	files   map[string]string
 	scratch string // where its directories are made
-	// refuses is the status with which the service refuses uploads, behind a proxy that ends TLS with {dir}/pair.pem. It
-	// is 0 for the others, behind which the service is slow.
+	// refuses is the status with which the service refuses uploads, behind a proxy that ends TLS with {dir}/pair.pem.
+	// It is 0 for the others, behind which the service is slow.
 	refuses int
 }
 

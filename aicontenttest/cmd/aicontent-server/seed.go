@@ -23,7 +23,8 @@ func seed(srv *aicontenttest.Server, n int) {
 			Medium: string(mediums[i%len(mediums)]), Favorite: i%5 == 0,
 		})
 		srv.AddTranscription(aicontenttest.Transcription{
-			Name: fmt.Sprintf("Recording %d", i+1), Language: "GB", Result: "We met at " + place + ".", Favorite: i%5 == 0,
+			Name: fmt.Sprintf("Recording %d", i+1), Language: "GB",
+			Result: "We met at " + place + ".", Favorite: i%5 == 0,
 		})
 	}
 }
