@@ -248,7 +248,8 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		"another origin": {"images.show", once, fakes.Responses{redirect(302, "https://cdn.example.com/images/7")},
 			"images.show: 302: the service redirects to https://cdn.example.com/images/7 (" + right + ")"},
 		"a store that is redirected": {"images.store", once, fakes.Responses{redirect(301, "/moved")},
-			"images.store: 301: the service redirects to https://content.example.com/moved" + maybe + "; " + right + ")"},
+			"images.store: 301: the service redirects to https://content.example.com/moved" + maybe + "; " +
+				right + ")"},
 		"a choice": {"images.show", once, fakes.Responses{redirect(300, "/elsewhere")},
 			"images.show: 300: the service redirects to https://content.example.com/elsewhere (" + right + ")"},
 		"a redirect to nowhere": {"images.show", once, fakes.Responses{fakes.Respond(302, ``)},
@@ -888,12 +889,13 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 			"APIError of a program": {&APIError{StatusCode: 429}, "too many requests", true, never},
 			"DecodeError": {call(fakes.OK(`{"a":1}`)), "the response could not be read", false,
 				never},
-			"DecodeError of an empty body":   {call(fakes.OK(``)), "the response could not be read", true, never},
-			"CallError without a connection": {call(fakes.Lose, unreachable), "no connection to the service", true, never},
-			"CallError that broke":           {call(fails(io.EOF)), "the connection to the service broke", true, never},
-			"CallError of a timeout":         {call(fakes.Hang), "timed out", true, never},
-			"CallError of a deadline":        {showSeven(expired, lost), "timed out", true, never},
-			"CallError of a context":         {showSeven(cancelledContext(t), lost), "stopped", true, never},
+			"DecodeError of an empty body": {call(fakes.OK(``)), "the response could not be read", true, never},
+			"CallError without a connection": {call(fakes.Lose, unreachable), "no connection to the service", true,
+				never},
+			"CallError that broke":    {call(fails(io.EOF)), "the connection to the service broke", true, never},
+			"CallError of a timeout":  {call(fakes.Hang), "timed out", true, never},
+			"CallError of a deadline": {showSeven(expired, lost), "timed out", true, never},
+			"CallError of a context":  {showSeven(cancelledContext(t), lost), "stopped", true, never},
 			"CallError of a hook": {call(fakes.Lose, refusing(refusal)),
 				"refused: the day's limit is spent; for team 7", true, never},
 			"CallError of a limiter": {call(fakes.Lose, limit), "refused: rate limiter: too busy", true, never},
@@ -948,14 +950,15 @@ func TestReasonTellsNoConnectionFromOneThatBroke(t *testing.T) {
 		rt      http.RoundTripper
 		reason  string
 	}{
-		"a dialer that refuses":                   {"http://localhost", &http.Transport{DialContext: refuseDial}, none},
-		"no such host":                            {"http://localhost", &http.Transport{DialContext: missing}, none},
-		"a proxy function that fails":             {"http://localhost", &http.Transport{Proxy: noProxy}, none},
-		"a certificate that is not trusted":       {untrusted.URL, new(http.Transport), none},
-		"an end during the TLS handshake":         {"https://" + hangUp.Addr().String(), new(http.Transport), none},
-		"a reset after the request":               {"http://" + reset.Addr().String(), new(http.Transport), broke},
-		"a RoundTripper that reports no dialing":  {"http://localhost", fakes.RoundTripper(fails(dial)), broke},
-		"a RoundTripper that passes a dialing on": {"http://localhost", passing(&http.Transport{DialContext: missing}), none},
+		"a dialer that refuses":                  {"http://localhost", &http.Transport{DialContext: refuseDial}, none},
+		"no such host":                           {"http://localhost", &http.Transport{DialContext: missing}, none},
+		"a proxy function that fails":            {"http://localhost", &http.Transport{Proxy: noProxy}, none},
+		"a certificate that is not trusted":      {untrusted.URL, new(http.Transport), none},
+		"an end during the TLS handshake":        {"https://" + hangUp.Addr().String(), new(http.Transport), none},
+		"a reset after the request":              {"http://" + reset.Addr().String(), new(http.Transport), broke},
+		"a RoundTripper that reports no dialing": {"http://localhost", fakes.RoundTripper(fails(dial)), broke},
+		"a RoundTripper that passes a dialing on": {"http://localhost",
+			passing(&http.Transport{DialContext: missing}), none},
 	} {
 		hc := WithHTTPClient(&http.Client{Transport: row.rt})
 		c, err := NewClient(row.baseURL, fakes.Key, hc, WithRetryPolicy(oneAttempt))

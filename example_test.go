@@ -50,8 +50,15 @@ func Example() {
 
 func ExampleNewClient() {
 	_, err := aicontent.NewClient("https://content.example.com/api/v1/", "")
-	fmt.Println(err)
-	// Output: aicontent.NewClient: base_url "https://content.example.com/api/v1/": must end before /api/v1, which the SDK adds: write https://content.example.com; api_key: is required
+	var invalid *aicontent.ValidationError
+	if errors.As(err, &invalid) {
+		for _, p := range invalid.Problems {
+			fmt.Printf("%s: %s\n", p.Field, p.Reason)
+		}
+	}
+	// Output:
+	// base_url: must end before /api/v1, which the SDK adds: write https://content.example.com
+	// api_key: is required
 }
 
 func ExampleImagesService() {
@@ -410,7 +417,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func ExampleWithRetryBudget() {
 	srv := service()
 	defer srv.Close()
-	srv.FaultN(100, aicontenttest.Status(http.StatusInternalServerError, `{"message": "Server Error"}`))
+	srv.FaultN(100, aicontenttest.Status(http.StatusInternalServerError, `{"message": "Broken"}`))
 	// In an outage all calls of the client together make two retries.
 	client := srv.Client(aicontent.WithRetryBudget(2), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}))
 
@@ -419,9 +426,9 @@ func ExampleWithRetryBudget() {
 		fmt.Println(err)
 	}
 	// Output:
-	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4)
-	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
-	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
+	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4)
+	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget))
+	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget))
 }
 
 func ExampleCollect() {

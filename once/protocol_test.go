@@ -306,7 +306,8 @@ func TestWithMaxWait(t *testing.T) {
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
 		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorContains(t, err, "an earlier request may still create it")
-		assert.ErrorContains(t, err, "; before: images.store: 504: Gateway Timeout (it may have been created); call again at")
+		assert.ErrorContains(t, err, "; before: images.store: 504: Gateway Timeout (it may have been created); "+
+			"call again at")
 		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
 		assert.Equal(t, 40*time.Second, time.Since(w.start), "the last pause is shorter")
 		assert.Equal(t, 1+1+6, w.requests(kit.ImagesList), "after 0, 1, 3, 7, 15, 31 and 40 seconds")

@@ -307,8 +307,7 @@ func TestAPathOutOfTheFolderIsRefused(t *testing.T) {
 			filepath.Join(root.Name(), "0.wav"), // a path is relative
 		} {
 			text := a.mustFail(t, "transcribe_file", map[string]any{"path": path})
-			const says = "Nothing was sent. The same call would fail again: change the arguments or ask the user. Reason: "
-			assert.True(t, strings.HasPrefix(text, says), text)
+			assert.True(t, strings.HasPrefix(text, "Nothing was sent. "+noUse+" Reason: "), text)
 		}
 		assert.Empty(t, srv.Requests(), "nothing was sent")
 		a.mustCreate(t, "transcribe_file", map[string]any{"path": "inside.wav"})
@@ -456,11 +455,14 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	}
 }
 
+// noUse is the next step if the same call would fail again.
+const noUse = "The same call would fail again: change the arguments or ask the user."
+
 func TestAWrongKeyIsLeftToTheUser(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.FaultN(100, aicontenttest.Status(401, `{"message":"Unauthenticated."}`))
 		text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
-		assert.Contains(t, text, "Nothing was created. The same call would fail again: change the arguments or ask the user.")
+		assert.Contains(t, text, "Nothing was created. "+noUse)
 	})
 }
 
