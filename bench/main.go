@@ -30,6 +30,17 @@ var kinds = []struct {
 	{"large", (*runner).large}, {"builds", (*runner).builds},
 }
 
+// Exit statuses; 1 is any other error.
+const (
+	exitUsage       = 2 // wrong flags or arguments
+	exitInterrupted = 130
+)
+
+// A usageError is a mistake in the flags or arguments.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 func main() {
 	log.SetFlags(0)
 	// A signal that nohup or a shell has switched off stays off.
@@ -53,11 +64,11 @@ func main() {
 	var err error
 	switch {
 	case flag.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+		err = usagef("unexpected argument %q", flag.Arg(0))
 	case *only != "" && !slices.Contains(names, *only):
-		err = fmt.Errorf("-only: no work is named %q: must be one of %s", *only, all)
+		err = usagef("-only: no work is named %q: must be one of %s", *only, all)
 	case *again && (*quick || *only != ""):
-		err = errors.New("-draw measures nothing: leave out -quick and -only")
+		err = usagef("-draw measures nothing: leave out -quick and -only")
 	case *again:
 		err = redraw(cmp.Or(*out, results))
 	case *what != "":
@@ -67,17 +78,18 @@ func main() {
 	default:
 		err = run(ctx, *quick, *only, *out)
 	}
+	_, wrong := errors.AsType[usageError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		log.Print("interrupted: no results were written")
 		os.Exit(exitInterrupted)
+	case wrong:
+		log.Print(err)
+		os.Exit(exitUsage)
 	case err != nil:
 		log.Fatal(err)
 	}
 }
-
-// exitInterrupted is the exit status after a signal.
-const exitInterrupted = 130
 
 // run does all work and writes the reports.
 func run(ctx context.Context, quick bool, only, out string) error {
@@ -117,8 +129,8 @@ func run(ctx context.Context, quick bool, only, out string) error {
 // results is where the results of the last full run are.
 const results = "results"
 
-// usable returns an error if results must not be written to the directory: it has other files than those of an earlier
-// run, or the results of a full run, which are quoted elsewhere, and this one is partial.
+// usable returns a usage error if results must not be written to the directory: it has other files than those of an
+// earlier run, or the results of a full run, which are quoted elsewhere, and this one is partial.
 func usable(dir string, partial bool) error {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -127,9 +139,9 @@ func usable(dir string, partial bool) error {
 	r, err := readJSON(filepath.Join(dir, "results.json"))
 	switch {
 	case err != nil:
-		return fmt.Errorf("-out: %s must be new, empty, or hold the results of an earlier run: %w", dir, err)
+		return usagef("-out: %s must be new, empty, or hold the results of an earlier run: %w", dir, err)
 	case partial && !r.Quick && r.Only == "":
-		return fmt.Errorf("-out: %s holds the results of a full run, which -quick and -only do not replace", dir)
+		return usagef("-out: %s holds the results of a full run, which -quick and -only do not replace", dir)
 	}
 	return nil
 }
@@ -162,7 +174,7 @@ func show(out string, r *Results) error {
 func redraw(dir string) error {
 	r, err := readJSON(filepath.Join(dir, "results.json"))
 	if err != nil {
-		return err
+		return usagef("-out: no results to draw: %w", err)
 	}
 	return show(dir, r)
 }

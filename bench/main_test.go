@@ -60,6 +60,31 @@ func TestAStoppedRunLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+func TestWrongUseExitsWith2(t *testing.T) {
+	published := t.TempDir()
+	require.NoError(t, writeJSON(filepath.Join(published, "results.json"), &Results{Date: "2026-01-02"}))
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"an argument":              {[]string{"extra"}, `unexpected argument "extra"`},
+		"an unknown flag":          {[]string{"-x"}, "flag provided but not defined: -x"},
+		"an unknown kind":          {[]string{"-only", "x"}, `-only: no work is named "x": must be one of calls, `},
+		"drawing of a measurement": {[]string{"-draw", "-quick"}, "-draw measures nothing"},
+		"published results":        {[]string{"-quick", "-out", published}, "holds the results of a full run"},
+		"nothing to draw":          {[]string{"-draw", "-out", t.TempDir()}, "-out: no results to draw: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), self, c.args...)
+			cmd.Env = append(os.Environ(), modeVariable+"=program")
+			said, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+			assert.Contains(t, string(said), c.says)
+		})
+	}
+}
+
 // A check of one kind of work must not take the place of results that took a quiet machine ten minutes, and no run that
 // of files of somebody else. It says so before it measures.
 func TestOnlyResultsThatMayGoAreReplaced(t *testing.T) {
