@@ -17,7 +17,16 @@ import (
 
 func main() {
 	all := flag.Bool("all", false, "list the other names after the open ones")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), "Usage: ledger [-all] FOLDER\n\n"+
+			"FOLDER is that of package once: an absolute path if you run ledger with go -C.\n\n")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() != 1 || flag.Arg(0) == "" {
+		flag.Usage()
+		os.Exit(2)
+	}
 	ledger := once.Dir(flag.Arg(0)).(once.Lister) // or NewLedger(db)
 	fmt.Println("OPEN UNTIL           MADE                 ID         NAME")
 	err := list(context.Background(), os.Stdout, ledger, true)

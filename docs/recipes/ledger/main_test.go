@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +16,49 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
+
+// programVariable turns the test binary into the program.
+const programVariable = "LEDGER_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestCommandNeedsOneFolder(t *testing.T) {
+	folder := t.TempDir()
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+	}{
+		"none":              {nil, 2},
+		"an empty one":      {[]string{""}, 2},
+		"two":               {[]string{folder, folder}, 2},
+		"a flag at the end": {[]string{folder, "-all"}, 2},
+		"an unknown flag":   {[]string{"-x", folder}, 2},
+		"help":              {[]string{"-h"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], c.args...)
+			cmd.Env = append(os.Environ(), programVariable+"=1")
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			_ = cmd.Run()
+			assert.Equal(t, c.status, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), "Usage: ledger [-all] FOLDER\n")
+			assert.Contains(t, stderr.String(), "an absolute path if you run ledger with go -C")
+			assert.Empty(t, stdout.String())
+		})
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-all", folder)
+	cmd.Env = append(os.Environ(), programVariable+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err)
+	assert.Regexp(t, `^OPEN UNTIL .*NAME\n$`, string(out))
+}
 
 func TestCommandListsOpenNamesApartFromOthers(t *testing.T) {
 	folder := t.TempDir()
