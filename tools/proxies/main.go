@@ -2,7 +2,8 @@
 // and records there were, and what the calls returned. The service takes longer than a proxy waits, and works on when
 // the proxy has given up. Behind hitch, which ends TLS, the service refuses large uploads early.
 //
-// It exits with 1 if there was a request or record too many, or an outcome was not so.
+// It exits with 1 if there was a request or record too many, or an outcome was not so, and with 2 after wrong
+// arguments. If it is started by go run, or by the script run, the status is 1 after both.
 package main
 
 import (
@@ -27,9 +28,23 @@ type row struct {
 	right          bool
 }
 
+// patience is the time for which a proxy waits for the service.
+const patience = time.Second
+
 func main() {
 	store := flag.Duration("store", 15*time.Second, "how long the service takes for a create request")
 	flag.Parse()
+	var wrong error
+	switch {
+	case flag.NArg() > 0:
+		wrong = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case *store <= patience:
+		wrong = fmt.Errorf("-store must be more than %v, for which a proxy waits, not %v", patience, *store)
+	}
+	if wrong != nil {
+		fmt.Fprintf(os.Stderr, "proxies: %v; see proxies -h\n", wrong)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	right := run(ctx, *store)
 	stop()
@@ -62,7 +77,7 @@ func run(ctx context.Context, store time.Duration) (right bool) {
 	group.Wait()
 
 	right = true
-	fmt.Printf("A create request takes %v, and a proxy waits for 1s.\n\n", store)
+	fmt.Printf("A create request takes %v, and a proxy waits for %v.\n\n", store, patience)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "proxy\tcall\tPOSTs\trecords\toutcome\t")
 	for _, rows := range tables {
