@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -71,8 +73,9 @@ type queue struct {
 // for as long as the process lives, with the credentials that are in their file then.
 func connect(natsContext string) (js jetstream.JetStream, err error) {
 	var nc *nats.Conn
+	loaded := natsContext == "" // or when the options of the context are complete
 	opts := []nats.Option{nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
-		nats.IgnoreAuthErrorAbort()}
+		nats.IgnoreAuthErrorAbort(), func(*nats.Options) error { loaded = true; return nil }}
 	urls := os.Getenv("NATS_URL")
 	if natsContext != "" {
 		nc, _, err = natscontext.Connect(natsContext, opts...)
@@ -81,18 +84,21 @@ func connect(natsContext string) (js jetstream.JetStream, err error) {
 	} else {
 		nc, err = nats.Connect(urls, opts...)
 	}
+	switch {
+	case err == nil:
+		return jetstream.New(nc)
 	// An unescaped character of a password makes a part of it look like a host or a port, which these errors name.
-	if _, malformed := errors.AsType[*url.Error](err); malformed {
+	case errors.As(err, new(*url.Error)), !loaded && strings.Contains(natsContext, "//"):
 		return nil, usagef("the address of NATS must be URLs such as nats://user:password@host:4222, with commas " +
 			"between them; in a password, write %%2C for a comma, %%2F for a slash, and so on")
-	}
-	if _, unreachable := errors.AsType[net.Error](err); unreachable {
+	case errors.As(err, new(*json.SyntaxError)), errors.As(err, new(*json.UnmarshalTypeError)): // may quote a password
+		return nil, usagef("-context %s: its file is not JSON of the nats command", natsContext)
+	case errors.As(err, new(*fs.PathError)), !loaded:
+		return nil, usagef("-context: %w", err)
+	case errors.As(err, new(net.Error)):
 		err = errors.New("no server responds at the address")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
-	}
-	return jetstream.New(nc)
+	return nil, fmt.Errorf("connect to NATS: %w", err)
 }
 
 // openQueue connects to the queue. If replicas is above 0, it makes the parts that are missing, each on so many
@@ -195,7 +201,7 @@ func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
 	if !errors.Is(err, jetstream.ErrDigestMismatch) {
 		return err
 	}
-	// The object is read from any replica, and one that lags ends it early. Only the leader knows whether chunks are lost.
+	// The object is read from any replica, and one that lags ends it early. Only the leader knows of lost chunks.
 	chunks, leaderErr := q.chunks.Info(ctx, jetstream.WithSubjectFilter(j.chunkSubject()))
 	if info, _ := object.Info(); leaderErr == nil && chunks.State.Subjects[j.chunkSubject()] == uint64(info.Chunks) {
 		return errors.New("a NATS server does not have all of the file yet")

@@ -38,8 +38,8 @@ func work(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() > 0:
 		return usagef("work takes no arguments, but got %q", flags.Arg(0))
 	case *concurrency < 1 || !(*perSecond >= 0.1 && *perSecond <= 1e6) || *settle < time.Second:
-		return usagef("-concurrency must be at least 1, -rate 0.1 to 1000000 and -settle at least 1s, not %d, %v and %v",
-			*concurrency, *perSecond, *settle)
+		return usagef("-concurrency must be at least 1, -rate 0.1 to 1000000 and -settle at least 1s, "+
+			"not %d, %v and %v", *concurrency, *perSecond, *settle)
 	}
 	client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-fleet"),
 		aicontent.WithRateLimiter(rate.NewLimiter(rate.Limit(*perSecond), 1)))
