@@ -55,15 +55,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	host := flags.String("host", "", "host `name` that browsers use, of the proxy in front, which must have a login")
 	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers which forms were sent")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, "Usage: gallery [flags]\n\nServes a web gallery of the deployment that AICONTENT_BASE_URL and "+
-			"AICONTENT_API_KEY name.\nWithout them, it uses a service in memory.")
+		fmt.Fprintln(stdout, "Usage: gallery [flags]\n\nServes a web gallery of the deployment that "+
+			"AICONTENT_BASE_URL and AICONTENT_API_KEY name.\nWithout them, it uses a service in memory.")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return err
 	} else if err != nil {
 		return usageError{err}
-	}
-	if flags.NArg() > 0 {
+	} else if flags.NArg() > 0 {
 		return usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
 	}
 	client, demo, err := connect()
@@ -74,24 +73,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if demo != nil {
 		defer demo.Close()
 		ledger = once.InMemory()
-		where = "AICONTENT_BASE_URL is not set: the service runs in memory, and its records are lost when the gallery stops."
+		where = "AICONTENT_BASE_URL is not set: the service runs in memory, and loses its records when it stops."
 	}
 	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
-		return fmt.Errorf("-ledger %q: %s", *folder, aicontent.Reason(err))
+		return usageError{fmt.Errorf("-ledger %q: %s", *folder, aicontent.Reason(err))}
 	}
 	gallery.host = *host
 	listener, err := net.Listen("tcp", *addr)
-	if err != nil {
+	switch {
+	case errors.As(err, new(syscall.Errno)): // The address is right, but taken, or belongs to others.
 		return fmt.Errorf("-addr: %w", err)
-	}
-	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && *host == "" {
+	case err != nil:
+		return usageError{fmt.Errorf("-addr: %w", err)}
+	case !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && *host == "":
 		listener.Close()
 		return usageError{fmt.Errorf("-addr %s: whoever reaches it can use your API key; put a proxy with a login in "+
 			"front, and give the name that browsers use with -host", *addr)}
 	}
-	fmt.Fprintln(stdout, where)
-	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
+	fmt.Fprintf(stdout, "%s\nThe gallery is at http://%s\n", where, listener.Addr())
 	return gallery.serve(ctx, listener)
 }
 

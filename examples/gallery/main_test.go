@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -75,7 +76,13 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 	exits(2, "-addr", "flag needs an argument: -addr")
 	exits(2, "-addr 0.0.0.0:0", "put a proxy with a login in front")
 	exits(2, "-addr :0", "put a proxy with a login in front")
-	exits(1, "-addr nowhere:port", "-addr: listen tcp")
+	exits(2, "-addr nonsense", "-addr: listen tcp: address nonsense: missing port in address")
+	exits(2, "-addr :99999999", "-addr: listen tcp: address 99999999: invalid port")
+	exits(2, "-addr nowhere:port", "-addr: listen tcp")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	exits(1, "-addr "+taken.Addr().String(), "-addr: listen tcp "+taken.Addr().String())
 	exits(0, "-h", "Usage: gallery [flags]")
 	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
 	exits(2, "", "AICONTENT_API_KEY")
@@ -90,7 +97,7 @@ func TestItDoesNotStartWithoutItsLedger(t *testing.T) {
 	for _, folder := range []string{file, filepath.Join(file, "below"), ""} {
 		var said strings.Builder
 		err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-ledger", folder}, &said, &said)
-		assert.Equal(t, 1, exitStatus(err, &said))
+		assert.Equal(t, 2, exitStatus(err, &said))
 		assert.Regexp(t, "^gallery: -ledger .*\n$", said.String())
 		t.Log(said.String())
 	}
