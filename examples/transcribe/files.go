@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,9 +23,6 @@ import (
 // audio lists the file name extensions that are taken from a folder. A file named on the command line may have any.
 var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
 	".webm .wma")
-
-// namePrefix begins the name of each record.
-const namePrefix = "transcribe-"
 
 // A recording is a file to transcribe. It is also the fs.FS that its upload is read from.
 type recording struct {
@@ -84,9 +82,7 @@ func (j *job) find() error {
 			return fmt.Errorf(text, other, r.path, r.output)
 		}
 		sources[r.output] = r.path
-		if err := savable(r.output); err != nil {
-			r.err = err
-		}
+		r.err = cmp.Or(savable(r.output), r.err)
 	}
 	return nil
 }
@@ -109,8 +105,7 @@ func (j *job) identify(ctx context.Context, r *recording) error {
 		return err
 	}
 	defer f.Close()
-	// Reading a closed file fails.
-	defer context.AfterFunc(ctx, func() { f.Close() })()
+	defer context.AfterFunc(ctx, func() { f.Close() })() // Reading a closed file fails.
 	content, head := sha256.New(), make([]byte, 512)
 	n, _ := io.ReadFull(f, head) // Its error comes again.
 	content.Write(head[:n])
@@ -122,7 +117,7 @@ func (j *job) identify(ctx context.Context, r *recording) error {
 	}
 	r.sum = [sha256.Size]byte(content.Sum(nil))
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", r.sum, j.language, j.description))
-	r.name = namePrefix + hex.EncodeToString(name[:20])
+	r.name = "transcribe-" + hex.EncodeToString(name[:20])
 	return nil
 }
 

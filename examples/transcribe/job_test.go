@@ -326,7 +326,7 @@ func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
 
 func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 	for name, becomes := range map[string]string{
-		"of this program": namePrefix + "another", "of somebody else": "My talk",
+		"of this program": "transcribe-another", "of somebody else": "My talk",
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t)

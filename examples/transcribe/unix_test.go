@@ -11,8 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
@@ -31,6 +33,34 @@ func TestATerminalShowsABarWhileARecordingIsSentAndThenHowLongItWaits(t *testing
 		"talk.wav", "[====", "waiting for its text for 1s", ": made, id 1", "No transcript", "Made: 1.",
 	} {
 		assert.Contains(t, string(shown), want)
+	}
+}
+
+// Containers have terminals without a size, at least for a moment.
+func TestATerminalWithoutASizeShowsLinesInsteadOfBars(t *testing.T) {
+	for name, size := range map[string]pty.Winsize{"none": {}, "no columns": {Rows: 24}, "no rows": {Cols: 120}} {
+		t.Run(name, func(t *testing.T) {
+			screen, terminal, err := pty.Open()
+			require.NoError(t, err)
+			defer screen.Close()
+			require.NoError(t, pty.Setsize(terminal, &size))
+			synctest.Test(t, func(t *testing.T) {
+				v := newView(terminal, terminal)
+				f := v.begin(&recording{path: "a.wav"})
+				time.Sleep(10500 * time.Millisecond)
+				require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: 120}))
+				f.progress(aicontent.Progress{Sent: 1 << 10, Total: 2 << 10})
+				time.Sleep(10 * time.Second)
+				f.bar.Abort(true)
+				time.Sleep(time.Minute)
+				v.bars.Wait()
+				v.texts.Print("its text")
+			})
+			require.NoError(t, terminal.Close())
+			shown, _ := io.ReadAll(screen) // Its error is that nobody has the terminal open.
+			assert.Equal(t, "a.wav: looking for its text for 10s\r\na.wav: sending, 1 of 2 KiB in 10s\r\nits text\r\n",
+				string(shown))
+		})
 	}
 }
 

@@ -23,7 +23,8 @@ type view struct {
 }
 
 func newView(stdout, stderr io.Writer) *view {
-	v := &view{terminal: isTerminal(stderr), bars: mpb.New(mpb.WithOutput(stderr))}
+	v := &view{terminal: isTerminal(stderr)}
+	v.bars = mpb.New(mpb.WithOutput(io.Discard), mpb.ContainerOptional(mpb.WithOutput(stderr), v.terminal))
 	if v.terminal {
 		if isTerminal(stdout) {
 			stdout = v.bars
@@ -34,7 +35,12 @@ func newView(stdout, stderr io.Writer) *view {
 	return v
 }
 
-func isTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
+// isTerminal reports whether w is a terminal with room for bars: one without a size shows none.
+func isTerminal(w io.Writer) bool {
+	screen := cupwriter.New(w, false)
+	width, height, _ := screen.GetTermSize()
+	return screen.IsTerminal() && width > 0 && height > 0
+}
 
 // A flight shows a recording in flight until its bar is aborted.
 type flight struct {
