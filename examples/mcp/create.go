@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,15 +25,30 @@ func (t *tools) createImage(ctx context.Context, req *request, in imageArguments
 	return create(ctx, t, req, t.names.Images.Store, params.Name, params)
 }
 
-// nameOf returns the name of a record: the description, so that people and agents find it, and a hash of everything
-// that the record is made of. It has ASCII characters alone, which no service changes. Arguments that are added later
-// must be left out of the hash if they are empty.
+// nameOf returns the name of a record: words of the description, so that people and agents find it, and a hash of
+// everything that the record is made of. It has 97 characters at most, and known services accept 128. Arguments that
+// are added later must be left out of the hash if they are empty.
 func nameOf(description string, parts ...any) string {
-	words := strings.FieldsFunc(strings.ToLower(description), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	})
 	data, _ := json.Marshal(parts) // It cannot fail for texts, numbers and bytes.
-	return fmt.Sprintf("mcp-%.60s-%.16x", strings.Join(words, "-"), sha256.Sum256(data))
+	return fmt.Sprintf("mcp-%s-%.16x", wordsOf(description), sha256.Sum256(data))
+}
+
+// wordsOf returns the words of a text in lower case, with hyphens between them, cut off after 60 characters.
+func wordsOf(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) || unicode.Is(unicode.Variation_Selector, r)
+	})
+	return fmt.Sprintf("%.60s", strings.Join(words, "-"))
+}
+
+// searchFor returns the search that finds names with the words of a text, both those of nameOf and those that people
+// have written: a pattern of SQL's LIKE, where % stands for any text. Services ignore the case of ASCII letters alone.
+func searchFor(text string) string {
+	words := wordsOf(text)
+	if words == "" || strings.HasPrefix(text, "mcp-") {
+		return text
+	}
+	return strings.ReplaceAll(words, "-", "%")
 }
 
 // create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request,

@@ -50,11 +50,11 @@ func (t *tools) server() *mcp.Server {
 		mcp.AddTool(s, looks("list_folder", "Lists the files that transcribe_file takes."), t.listFolder)
 	}
 	look(t, s, "image", t.client.Images.Show, t.client.Images.List,
-		func(name string) aicontent.ImageListParams { return aicontent.ImageListParams{Search: name} },
+		func(search string) aicontent.ImageListParams { return aicontent.ImageListParams{Search: search} },
 		func(i *aicontent.Image) []*string { return []*string{&i.Description} })
 	look(t, s, "transcription", t.client.Transcriptions.Show, t.client.Transcriptions.List,
-		func(name string) aicontent.TranscriptionListParams {
-			return aicontent.TranscriptionListParams{Search: name}
+		func(search string) aicontent.TranscriptionListParams {
+			return aicontent.TranscriptionListParams{Search: search}
 		},
 		func(t *aicontent.Transcription) []*string { return []*string{&t.Description, &t.Result} })
 	return s
@@ -103,11 +103,11 @@ func look[T, P any](
 			record, err := show(ctx, in.ID)
 			return nil, record, t.advise("", err)
 		})
-	mcp.AddTool(s, looks("list_"+kind+"s", "Lists the newest, or those with this in their names."),
+	mcp.AddTool(s, looks("list_"+kind+"s", "Lists the newest, or those with these words in their names."),
 		func(ctx context.Context, _ *request, in struct {
 			Name string `json:"name,omitempty"`
 		}) (*mcp.CallToolResult, any, error) {
-			page, err := list(ctx, search(in.Name))
+			page, err := list(ctx, search(searchFor(in.Name)))
 			if err != nil {
 				return nil, nil, t.advise("", err)
 			}

@@ -503,8 +503,44 @@ func TestANameIsFoundAgainByTheWordsOfTheDescription(t *testing.T) {
 			assert.Contains(t, a.must(t, "list_images", map[string]any{"name": "lighthouse"}), c.Record.ID)
 		}
 		c := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav", "description": "Talk of 灯台"})
-		assert.Regexp(t, `^mcp-talk-of-[0-9a-f]{32}$`, c.Name)
+		assert.Regexp(t, `^mcp-talk-of-灯台-[0-9a-f]{32}$`, c.Name)
+		assert.Contains(t, a.must(t, "list_transcriptions", map[string]any{"name": "灯台"}), c.Record.ID)
 	})
+}
+
+func TestWordsOfAnyScriptFindTheRecordOfADescription(t *testing.T) {
+	for description, c := range map[string]struct {
+		words    string   // in the name
+		searches []string // besides the description
+	}{
+		"Lighthouse, in the <b>fog</b>!": {"lighthouse-in-the-b-fog-b", []string{"Lighthouse in the fog", "lighthouse fog"}},
+		"Маяк в тумане":                  {"маяк-в-тумане", []string{"маяк", "МАЯК", "Маяк, тумане"}},
+		"Ein Café über 2 Türmen":         {"ein-café-über-2-türmen", []string{"CAFÉ ÜBER", "über 2"}},
+		"霧の中の灯台":                         {"霧の中の灯台", []string{"灯台"}},
+		"किताब और चाय":                   {"किताब-और-चाय", []string{"किताब"}},
+		"منارة في الضباب":                {"منارة-في-الضباب", []string{"الضباب"}},
+		"Heart ❤️ of 100%_stone":         {"heart-of-100-stone", []string{"heart of 100% stone", "100%_"}},
+		strings.Repeat("Туман ", 100):    {"туман-туман-туман-туман-туман-туман-туман-туман-туман-туман-", []string{"ТУМАН туман"}},
+	} {
+		t.Run(c.words, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+				a := startAgent(t, srv, t.TempDir(), 100, nil)
+				arguments := map[string]any{"description": description, "resolution": "256x256"}
+				created := a.mustCreate(t, "create_image", arguments)
+				assert.Regexp(t, "^mcp-"+c.words+"-[0-9a-f]{32}$", created.Name)
+				assert.LessOrEqual(t, utf8.RuneCountInString(created.Name), 128)
+				assert.False(t, a.mustCreate(t, "create_image", arguments).Billed)
+				srv.AddImage(aicontenttest.Image{Name: strings.ToLower(description)}) // of a person
+				srv.AddImage(aicontenttest.Image{Name: "Harbor"})
+				for _, search := range append(c.searches, description, created.Name) {
+					list := a.must(t, "list_images", map[string]any{"name": search})
+					assert.Contains(t, list, created.Name, search)
+					assert.Equal(t, search != created.Name, strings.Contains(list, `"id":"2"`), search)
+					assert.NotContains(t, list, "Harbor", search)
+				}
+			})
+		})
+	}
 }
 
 func TestTheFilesOfTheFolderAreListed(t *testing.T) {
