@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -57,7 +56,7 @@ func run(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	defer end()
-	if err = errors.Join(t.take(touring), context.Cause(touring)); err == nil {
+	if err = t.take(touring); err == nil {
 		return 0
 	}
 	fmt.Fprintln(stderr, "\nquickstart failed:", err)

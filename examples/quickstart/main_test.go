@@ -350,3 +350,25 @@ func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {
 		assert.NotEqual(t, aicontenttest.ImagesStore, request.Operation)
 	}
 }
+
+// fullAt is a full disk for the lines that begin with a word.
+type fullAt string
+
+func (w fullAt) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, []byte(w)) {
+		return 0, syscall.ENOSPC
+	}
+	return len(line), nil
+}
+
+func TestOutputThatCannotBeWrittenIsReportedOnce(t *testing.T) {
+	for _, word := range []string{"using", "stored", "walked", "saved", "deleted"} {
+		t.Run(word, func(t *testing.T) {
+			srv := deployment(t)
+			var said bytes.Buffer
+			assert.Equal(t, exitFailed, run(t.Context(), t.TempDir(), fullAt(word), &said))
+			assert.Equal(t, 1, strings.Count(said.String(), "print: "+syscall.ENOSPC.Error()), said.String())
+			assertClean(t, srv)
+		})
+	}
+}

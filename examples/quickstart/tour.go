@@ -37,10 +37,10 @@ type tour struct {
 func (t *tour) take(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{t.transcribe, t.draw, t.list, t.change, t.save} {
 		if err := step(ctx); err != nil {
-			return errors.Join(err, t.cleanUp(ctx))
+			return errors.Join(err, t.cleanUp(ctx)) // The error of a call has the cause of the context.
 		}
 	}
-	return t.cleanUp(ctx)
+	return errors.Join(t.cleanUp(ctx), context.Cause(ctx))
 }
 
 func (t *tour) transcribe(ctx context.Context) (err error) {
