@@ -2,7 +2,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -40,8 +40,8 @@ func run(ctx context.Context, demo bool, args []string, stdout io.Writer) error 
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q; %w", args[0], errUsage)
 	}
-	out := bufio.NewWriter(stdout) // It keeps the error of a write, which the exporter does not return.
-	opts, end, err := telemetry(ctx, out)
+	var out bytes.Buffer // An exporter would report each write to stdout that fails.
+	opts, end, err := telemetry(ctx, &out)
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
@@ -63,12 +63,12 @@ func run(ctx context.Context, demo bool, args []string, stdout io.Writer) error 
 	})
 	if demo && err == nil { // A deployment would bill it.
 		err = call(ctx, "transcriptions.store", func(ctx context.Context) error {
-			params := aicontent.TranscriptionStoreParams{Name: "Silence"}
-			params.File = aicontent.FileFromBytes("silence.wav", make([]byte, 16_000))
-			_, err := client.Transcriptions.Store(ctx, params)
+			file := aicontent.FileFromBytes("silence.wav", make([]byte, 16_000))
+			_, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Silence", File: file})
 			return err
 		})
 	}
 	end(context.WithoutCancel(ctx)) // The spans of an interrupted run are sent, too.
-	return errors.Join(err, out.Flush())
+	_, errOut := out.WriteTo(stdout)
+	return errors.Join(err, errOut)
 }
