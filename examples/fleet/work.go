@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -97,7 +100,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) error {
 		}
 	}()
 	id := strings.TrimPrefix(msg.Subject(), jobSubject)
-	err := w.advance(ctx, id)
+	err := w.advance(ctx, id, msg)
 	if err == nil {
 		return msg.Ack()
 	}
@@ -125,13 +128,19 @@ func refused(err error) bool {
 	return errors.Is(err, aicontent.ErrUnauthorized) || denied && !aicontent.Retryable(err)
 }
 
-// advance runs a queued job and saves how it ended. It removes the file of a job that has ended.
-func (w *worker) advance(ctx context.Context, id string) error {
-	j, version, err := w.q.load(ctx, id)
-	if err != nil || version == "" { // an operator has deleted the job
+// advance runs the queued job of a message and saves how it ended. It removes the file of a job that has ended. The
+// message is the job's entry. A replica may send it before the leader, which answers load, has it.
+func (w *worker) advance(ctx context.Context, id string, msg jetstream.Msg) error {
+	if len(msg.Data()) == 0 { // an operator has deleted the job
+		return nil
+	}
+	var j job
+	metadata, err := msg.Metadata()
+	if err = cmp.Or(err, json.Unmarshal(msg.Data(), &j)); err != nil {
 		return err
 	}
 	if j.State == queued {
+		version := strconv.FormatUint(metadata.Sequence.Stream, 10)
 		if j, err = w.run(ctx, id, j); err != nil {
 			return err
 		}

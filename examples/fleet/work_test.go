@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
@@ -140,6 +142,31 @@ func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 	assert.Equal(t, done, jobs(t, q)[jobID(recording(1))].State)
 	assert.Zero(t, stored(t, q))
 	assert.Len(t, srv.Records(), 1)
+}
+
+// A lagging bucket does not have an entry yet.
+type lagging struct{ jetstream.KeyValue }
+
+func (lagging) Get(context.Context, string) (jetstream.KeyValueEntry, error) {
+	return nil, jetstream.ErrKeyNotFound
+}
+
+// Of three NATS servers, one that is not the leader of the bucket may send the message of a new job first.
+func TestJobWhoseMessageComesBeforeTheLeaderHasItsEntryRuns(t *testing.T) {
+	q, srv := newDeployment(t)
+	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+	client, err := aicontent.NewClientFromEnv()
+	require.NoError(t, err)
+	names, err := once.New(client, q.ledger)
+	require.NoError(t, err)
+	msg, err := q.workers.Next()
+	require.NoError(t, err)
+	behind := *q
+	behind.jobs.bucket = lagging{q.jobs.bucket}
+	w := &worker{&behind, names, slog.New(slog.DiscardHandler)}
+	require.NoError(t, w.handle(t.Context(), msg))
+	assert.Equal(t, done, jobs(t, q)[jobID(recording(1))].State)
+	assert.Equal(t, 1, uploads(srv))
 }
 
 // The settle time is a quarter of an hour.
