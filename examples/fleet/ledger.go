@@ -26,7 +26,13 @@ func bucket(name string) jetstream.StreamConfig {
 // sync_interval to always: otherwise a crash of the machine loses the last changes.
 type ledger struct{ bucket jetstream.KeyValue }
 
+// responseTime is the longest wait for a response. A NATS server that dies or stops may owe one, and package once,
+// which would wait for up to 105 seconds, asks again.
+const responseTime = 5 * time.Second
+
 func (l ledger) Get(ctx context.Context, key string) (entry []byte, version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, responseTime)
+	defer cancel()
 	value, err := l.bucket.Get(ctx, key)
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
@@ -38,6 +44,8 @@ func (l ledger) Get(ctx context.Context, key string) (entry []byte, version stri
 }
 
 func (l ledger) Put(ctx context.Context, key string, entry []byte, version string) (_ string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, responseTime)
+	defer cancel()
 	var revision uint64
 	if version == "" {
 		revision, err = l.bucket.Create(ctx, key, entry) // even over the marker of a deleted key

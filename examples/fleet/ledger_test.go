@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -51,4 +55,30 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 			require.Error(t, err, old)
 		}
 	}
+}
+
+// A silent bucket never responds.
+type silent struct{ jetstream.KeyValue }
+
+func (silent) Get(ctx context.Context, _ string) (jetstream.KeyValueEntry, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (silent) Update(ctx context.Context, _ string, _ []byte, _ uint64) (uint64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestLedgerDoesNotWaitLongForANodeThatStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begin, l := time.Now(), ledger{silent{}}
+		_, _, err := l.Get(ctx, "key")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		_, err = l.Put(ctx, "key", nil, "1")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 2*responseTime, time.Since(begin))
+	})
 }
