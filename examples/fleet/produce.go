@@ -82,8 +82,10 @@ func (q *queue) addFile(ctx context.Context, path string, language aicontent.Cou
 		return err
 	}
 	id := idOf(language, jetstream.GetObjectDigestValue(hash))
-	j := job{State: queued, File: path, Language: language, Size: info.Size(), Object: rand.Text()}
+	j := job{State: queued, File: path, Language: language, Size: info.Size()}
 	for told := false; ; told = true {
+		j.Object = rand.Text() // a new one: the save of an earlier try may still come
+		j.Chunks = j.Object
 		err := q.add(ctx, id, j, io.NewSectionReader(file, 0, j.Size))
 		if _, skip := errors.AsType[*fs.PathError](err); skip || err == nil || ctx.Err() != nil {
 			return err
@@ -101,12 +103,11 @@ func (q *queue) add(ctx context.Context, id string, j job, file io.Reader) error
 	if err != nil || version != "" && earlier.State != dead {
 		return err
 	}
-	info, err := q.files.Put(ctx, jetstream.ObjectMeta{Name: j.Object}, file)
+	digest, err := q.put(ctx, j, file)
 	if err != nil {
-		return err
+		return errors.Join(err, q.remove(ctx, j))
 	}
-	j.Chunks = info.NUID
-	if idOf(j.Language, info.Digest) != id {
+	if idOf(j.Language, digest) != id {
 		return errors.Join(unfit(j.File, "changed while it was queued"), q.remove(ctx, j))
 	}
 	err = q.save(ctx, id, j, version)

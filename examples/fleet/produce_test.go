@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,11 +91,6 @@ func limitFiles(t *testing.T, q *queue, bytes int64) {
 	require.NoError(t, err)
 }
 
-// A writer is a function that takes writes.
-type writer func([]byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }
-
 // produceThen produces files, and calls then when produce says something.
 func produceThen(ctx context.Context, then func(), paths ...string) (status int, log string) {
 	var text strings.Builder
@@ -151,17 +148,85 @@ func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
 	assert.Equal(t, exitInterrupted, status)
 }
 
+// A mute NATS server acknowledges nothing.
+type mute struct{ jetstream.JetStream }
+
+func (mute) PublishMsg(ctx context.Context, _ *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // A NATS server that dies acknowledges nothing more of a file that it was receiving.
 func TestLargeFileWhosePartsAreNotAcknowledgedFailsAfterTheTimeOfOnePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin, q := time.Now(), &queue{js: mute{}}
+		_, err := q.put(t.Context(), job{}, strings.NewReader(sized(1, 20_000_000)))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, ackTime, time.Since(begin))
+	})
+}
+
+// A reader calls a function before each read.
+type reader struct {
+	io.Reader
+	before func()
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	r.before()
+	return r.Reader.Read(p)
+}
+
+// While the servers choose a leader, no one takes the chunks of a file.
+func TestQueuedFileIsIntactAfterAMomentWithoutALeader(t *testing.T) {
 	q := newQueue(t)
 	config := q.chunks.CachedInfo().Config
-	config.NoAck = true
-	_, err := q.js.UpdateStream(t.Context(), config)
-	require.NoError(t, err)
-	q.files, err = objectStore(t.Context(), q.js, 100*time.Millisecond)
-	require.NoError(t, err)
-	content := sized(1, 20_000_000)
-	err = q.add(t.Context(), jobID(content), job{Object: "a", Size: int64(len(content))}, strings.NewReader(content))
-	assert.ErrorIs(t, err, jetstream.ErrAsyncPublishTimeout)
-	assert.Empty(t, jobs(t, q))
+	take := func(subjects string) {
+		config.Subjects = []string{subjects}
+		_, err := q.js.UpdateStream(t.Context(), config)
+		assert.NoError(t, err)
+	}
+	content := sized(1, 300_000)
+	j := job{State: queued, Size: 300_000, Object: "object", Chunks: "chunks"}
+	leave := sync.OnceFunc(func() {
+		take("elsewhere")
+		time.AfterFunc(100*time.Millisecond, func() { take(fileSubject + ">") })
+	})
+	require.NoError(t, q.add(t.Context(), jobID(content), j, reader{strings.NewReader(content), leave}))
+	var file strings.Builder
+	require.NoError(t, q.fetch(t.Context(), jobs(t, q)[jobID(content)], &file))
+	assert.Equal(t, content, file.String())
+}
+
+// A save without a response may come after the producer has sent the file again.
+func TestLateSaveOfAnEarlierTryKeepsItsFile(t *testing.T) {
+	q := newQueue(t)
+	path := write(t, t.TempDir(), "a.mp3", recording(1))
+	id := jobID(recording(1))
+	late := &lateBucket{KeyValue: q.jobs.bucket}
+	behind := *q
+	behind.jobs.bucket = late
+	require.NoError(t, behind.addFile(t.Context(), path, "", io.Discard))
+	var file strings.Builder
+	require.NoError(t, q.fetch(t.Context(), jobs(t, q)[id], &file))
+	assert.Equal(t, recording(1), file.String())
+}
+
+// A lateBucket keeps the first new entry until the second one comes.
+type lateBucket struct {
+	jetstream.KeyValue
+	kept []byte
+}
+
+func (b *lateBucket) Create(
+	ctx context.Context, key string, entry []byte, opts ...jetstream.KVCreateOpt,
+) (uint64, error) {
+	if b.kept == nil {
+		b.kept = entry
+		return 0, context.DeadlineExceeded
+	}
+	if _, err := b.KeyValue.Create(ctx, key, b.kept, opts...); err != nil {
+		return 0, err
+	}
+	return b.KeyValue.Create(ctx, key, entry, opts...)
 }

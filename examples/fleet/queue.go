@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -51,6 +52,11 @@ type job struct {
 
 // chunkSubject returns the subject of the chunks of the job's object.
 func (j job) chunkSubject() string { return fileSubject + "C." + j.Chunks }
+
+// metaSubject returns the subject of the description of the job's object.
+func (j job) metaSubject() string {
+	return fileSubject + "M." + base64.URLEncoding.EncodeToString([]byte(j.Object))
+}
 
 // The states of a job.
 const (
@@ -155,19 +161,9 @@ func (q *queue) open(ctx context.Context, replicas int) error {
 	}
 	q.jobs.bucket, errs[1] = q.js.KeyValue(ctx, jobsBucket)
 	q.ledger.bucket, errs[2] = q.js.KeyValue(ctx, ledgerBucket)
-	q.files, errs[3] = objectStore(ctx, q.js, ackTime)
+	q.files, errs[3] = q.js.ObjectStore(ctx, filesStore)
 	q.chunks, errs[4] = q.js.Stream(ctx, "OBJ_"+filesStore)
 	return cmp.Or(errs[:]...)
-}
-
-// objectStore opens the store of files. Put fails if a part is not acknowledged in time, unless its context has a
-// deadline.
-func objectStore(ctx context.Context, js jetstream.JetStream, ackTime time.Duration) (jetstream.ObjectStore, error) {
-	js, err := jetstream.New(js.Conn(), jetstream.WithDefaultTimeout(ackTime))
-	if err != nil {
-		return nil, err
-	}
-	return js.ObjectStore(ctx, filesStore)
 }
 
 // load returns a job and the version of its entry, which is empty if there is no such job.
@@ -186,6 +182,38 @@ func (q *queue) save(ctx context.Context, id string, j job, version string) erro
 		_, err = q.jobs.Put(ctx, id, entry, version)
 	}
 	return err
+}
+
+// A writer is a function that takes writes.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// put copies the file of a job into the store, and returns its digest. ObjectStore.Put does not wait for responses: a
+// chunk that it has to send again, because the servers have no leader, may have the bytes of a later one.
+func (q *queue) put(ctx context.Context, j job, file io.Reader) (digest string, err error) {
+	publish := func(subject string, data []byte, header nats.Header) error {
+		ctx, cancel := context.WithTimeout(ctx, ackTime)
+		defer cancel()
+		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data, Header: header})
+		return err
+	}
+	info := jetstream.ObjectInfo{ObjectMeta: jetstream.ObjectMeta{Name: j.Object}, Bucket: filesStore, NUID: j.Chunks}
+	send := writer(func(chunk []byte) (int, error) {
+		info.Chunks++
+		return len(chunk), publish(j.chunkSubject(), chunk, nil)
+	})
+	hash := sha256.New()
+	size, err := io.CopyBuffer(io.MultiWriter(hash, send), struct{ io.Reader }{file}, make([]byte, 128<<10))
+	if err != nil {
+		return "", err
+	}
+	info.Size, info.Digest = uint64(size), jetstream.GetObjectDigestValue(hash)
+	entry, err := json.Marshal(info)
+	if err != nil {
+		return "", err
+	}
+	return info.Digest, publish(j.metaSubject(), entry, nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}})
 }
 
 // fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
@@ -213,8 +241,7 @@ func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
 // not have.
 func (q *queue) remove(ctx context.Context, j job) error {
 	chunks := jetstream.WithPurgeSubject(j.chunkSubject())
-	name := jetstream.WithPurgeSubject(fileSubject + "M." + base64.URLEncoding.EncodeToString([]byte(j.Object)))
-	return errors.Join(q.chunks.Purge(ctx, chunks), q.chunks.Purge(ctx, name))
+	return errors.Join(q.chunks.Purge(ctx, chunks), q.chunks.Purge(ctx, jetstream.WithPurgeSubject(j.metaSubject())))
 }
 
 // pause waits for d. Its error is that of a ctx that ends before.
