@@ -145,11 +145,14 @@ func (w *worker) advance(ctx context.Context, id string, msg jetstream.Msg) erro
 			return err
 		}
 		if err := w.q.save(ctx, id, j, version); err != nil {
-			return err
+			return fmt.Errorf("save the result: %w", err)
 		}
 		w.log.Info("job "+j.State, "job", id, "file", j.File, "record", j.Record, "reason", j.Reason)
 	}
-	return w.q.remove(ctx, j)
+	if err := w.q.remove(ctx, j); err != nil {
+		return fmt.Errorf("remove the file: %w", err)
+	}
+	return nil
 }
 
 // extension matches the part of a file's name that the service gets. The rest may have any characters.
