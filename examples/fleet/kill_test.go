@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -45,11 +44,11 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	workers.AckWait = 12 * time.Second
 	_, err = q.js.UpdateConsumer(t.Context(), "KV_"+jobsBucket, workers)
 	require.NoError(t, err)
-	startWorker := func() *exec.Cmd {
-		return start(t, "fleet", "work", "-rate", "20", "-concurrency", "8", "-settle", "3s")
-	}
 	producer := start(t, "fleet", produce...)
-	fleet := []*exec.Cmd{startWorker(), startWorker(), startWorker(), startWorker()}
+	var fleet [4]*supervised
+	for i := range fleet {
+		fleet[i] = supervise(t, "work", "-rate", "20", "-concurrency", "8", "-settle", "3s")
+	}
 
 	// At these counts of records something dies, or comes back.
 	type event struct {
@@ -69,9 +68,7 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	}
 	for range kills {
 		events = append(events, event{due(2, 80), "worker killed", func() {
-			i := random.IntN(len(fleet))
-			kill(fleet[i])
-			fleet[i] = startWorker()
+			fleet[random.IntN(len(fleet))].kill()
 		}})
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return a.at - b.at })

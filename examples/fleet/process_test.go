@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,6 +61,51 @@ func start(t *testing.T, as string, args ...string) *exec.Cmd {
 func kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
+}
+
+// A supervised process is started again whenever it ends, because one of fleet ends if it reaches no NATS server.
+type supervised struct {
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	over bool
+}
+
+// supervise runs a process of fleet until the test ends.
+func supervise(t *testing.T, args ...string) *supervised {
+	t.Helper()
+	s, ended := &supervised{}, make(chan struct{})
+	s.start(t, args)
+	go func() {
+		defer close(ended)
+		for running := true; running; running = s.start(t, args) {
+			_ = s.cmd.Wait()
+		}
+	}()
+	t.Cleanup(func() {
+		s.mu.Lock()
+		s.over = true
+		s.mu.Unlock()
+		s.kill()
+		<-ended
+	})
+	return s
+}
+
+// start starts the process, unless the test is over.
+func (s *supervised) start(t *testing.T, args []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.cmd = newProcess(t, "fleet", args...)
+	return assert.NoError(t, s.cmd.Start())
+}
+
+func (s *supervised) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.cmd.Process.Kill()
 }
 
 // A cluster is three NATS servers, each a process.

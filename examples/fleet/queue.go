@@ -81,7 +81,8 @@ func connect(natsContext string) (js jetstream.JetStream, err error) {
 	var nc *nats.Conn
 	loaded := natsContext == "" // or when the options of the context are complete
 	opts := []nats.Option{nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
-		nats.IgnoreAuthErrorAbort(), func(*nats.Options) error { loaded = true; return nil }}
+		nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(20 * time.Second), func(*nats.Options) error { loaded = true; return nil }}
 	urls := os.Getenv("NATS_URL")
 	if natsContext != "" {
 		nc, _, err = natscontext.Connect(natsContext, opts...)
