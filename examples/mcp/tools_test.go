@@ -513,14 +513,15 @@ func TestWordsOfAnyScriptFindTheRecordOfADescription(t *testing.T) {
 		words    string   // in the name
 		searches []string // besides the description
 	}{
-		"Lighthouse, in the <b>fog</b>!": {"lighthouse-in-the-b-fog-b", []string{"Lighthouse in the fog", "lighthouse fog"}},
-		"Маяк в тумане":                  {"маяк-в-тумане", []string{"маяк", "МАЯК", "Маяк, тумане"}},
-		"Ein Café über 2 Türmen":         {"ein-café-über-2-türmen", []string{"CAFÉ ÜBER", "über 2"}},
-		"霧の中の灯台":                         {"霧の中の灯台", []string{"灯台"}},
-		"किताब और चाय":                   {"किताब-और-चाय", []string{"किताब"}},
-		"منارة في الضباب":                {"منارة-في-الضباب", []string{"الضباب"}},
-		"Heart ❤️ of 100%_stone":         {"heart-of-100-stone", []string{"heart of 100% stone", "100%_"}},
-		strings.Repeat("Туман ", 100):    {"туман-туман-туман-туман-туман-туман-туман-туман-туман-туман-", []string{"ТУМАН туман"}},
+		"Lighthouse, in the <b>fog</b>!": {"lighthouse-in-the-b-fog-b",
+			[]string{"Lighthouse in the fog", "lighthouse fog"}},
+		"Маяк в тумане":               {"маяк-в-тумане", []string{"маяк", "МАЯК", "Маяк, тумане"}},
+		"Ein Café über 2 Türmen":      {"ein-café-über-2-türmen", []string{"CAFÉ ÜBER", "über 2"}},
+		"霧の中の灯台":                      {"霧の中の灯台", []string{"灯台"}},
+		"किताब और चाय":                {"किताब-और-चाय", []string{"किताब"}},
+		"منارة في الضباب":             {"منارة-في-الضباب", []string{"الضباب"}},
+		"Heart ❤️ of 100%_stone":      {"heart-of-100-stone", []string{"heart of 100% stone", "100%_"}},
+		strings.Repeat("Туман ", 100): {strings.Repeat("туман-", 10), []string{"ТУМАН туман"}},
 	} {
 		t.Run(c.words, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
