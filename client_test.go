@@ -272,7 +272,7 @@ func TestNewClientReportsAllProblems(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), "aicontent.NewClient: "), err)
 }
 
-func TestNewClientFromEnv(t *testing.T) {
+func TestNewClientFromEnvNamesTheVariableThatIsWrong(t *testing.T) {
 	const home, base, key = "https://content.example.com", "AICONTENT_BASE_URL", "AICONTENT_API_KEY"
 	source := keys(func(int) (string, error) { return "from-the-source", nil })
 	for name, tt := range map[string]struct {
@@ -319,7 +319,7 @@ func TestNewClientFromEnv(t *testing.T) {
 }
 
 // Every request says what it accepts and who sends it, or a deployment responds with its login page.
-func TestHeadersOfEveryRequest(t *testing.T) {
+func TestEveryRequestSaysWhatItAcceptsAndWhoSendsIt(t *testing.T) {
 	t.Parallel()
 	var seen sync.Map
 	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {

@@ -238,7 +238,7 @@ func TestDownloadIsRetriedUntilTheFirstByteIsWritten(t *testing.T) {
 }
 
 // A connection that breaks is worth another attempt; a certificate that is not accepted is not.
-func TestDownloadWithoutAResponse(t *testing.T) {
+func TestDownloadIsRetriedUnlessTheCertificateIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		err      error
@@ -278,7 +278,7 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 }
 
 // From http to https is no step back, every 2xx is a picture, and each response is closed.
-func TestDownloadThroughAnyTransport(t *testing.T) {
+func TestDownloadFollowsHTTPToHTTPSAndClosesEachResponse(t *testing.T) {
 	t.Parallel()
 	closed := 0
 	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -414,7 +414,7 @@ func TestDownloadHasLimitsForTheHeaderAndForStalls(t *testing.T) {
 }
 
 // A writer may take its time: WithStallTimeout is for the service.
-func TestDownloadToASlowWriter(t *testing.T) {
+func TestDownloadWaitsForASlowWriter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := piped(t, func(nc net.Conn) {
@@ -433,7 +433,7 @@ func TestDownloadToASlowWriter(t *testing.T) {
 }
 
 // A RoundTripper whose bodies say no more than that they were canceled does not hide a stall.
-func TestDownloadThatStallsBelowARoundTripper(t *testing.T) {
+func TestDownloadNamesAStallThatARoundTripperHides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := over(t, fakes.RoundTripper(stallingAfter("BM")), WithRetryPolicy(oneAttempt))
@@ -453,7 +453,7 @@ func TestDownloadErrorsNameTheHost(t *testing.T) {
 }
 
 // What the host of the pictures says of a missing one is the caller's to see. It speaks of no base URL and of no key.
-func TestDownloadOfAMissingPicture(t *testing.T) {
+func TestDownloadReportsWhatTheHostSaysOfAMissingPicture(t *testing.T) {
 	t.Parallel()
 	for status, row := range map[int]struct{ body, text string }{
 		300: {"choose", "images.download: 300: choose (request req-7)"},
@@ -479,7 +479,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 }
 
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
-func TestDownloadCutOffByARoundTripper(t *testing.T) {
+func TestDownloadNoticesAPictureThatARoundTripperCutsOff(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		body     io.Reader
@@ -503,7 +503,7 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 }
 
 // A RoundTripper that edits the URL, as some that sign requests do, must not edit that of the next attempt.
-func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
+func TestEachDownloadAttemptHasAURLThatNoRoundTripperEdited(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -520,7 +520,7 @@ func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 }
 
 // A host that switches protocols, which nothing asks for, must not keep a download for ever.
-func TestDownloadOfASwitchOfProtocols(t *testing.T) {
+func TestDownloadEndsWhereTheHostSwitchesProtocols(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
@@ -584,7 +584,7 @@ func TestDownloadKeepsTheTimeoutOfTheHTTPClient(t *testing.T) {
 
 // Some deployments send a path alone. A tenant's pictures are below its path: a relative URL must not lead to another
 // tenant's.
-func TestDownloadOfARelativeURL(t *testing.T) {
+func TestDownloadResolvesARelativeURLAgainstTheBaseURL(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ base, address, want string }{
 		{"/tenant", "/storage/a b.png?v=1", "/storage/a%20b.png?v=1"},

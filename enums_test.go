@@ -39,7 +39,7 @@ func checkListed[T ~string](t *testing.T, e listed[T]) {
 	assert.Equal(t, "nonsense", e.label("nonsense"), "a newer deployment's value has no label but itself")
 }
 
-func TestResolutions(t *testing.T) {
+func TestResolutionsAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	checkListed(t, listed[aicontent.Resolution]{
 		aicontent.Resolutions(),
@@ -51,7 +51,7 @@ func TestResolutions(t *testing.T) {
 	assert.False(t, aicontent.Resolution("1536x1024").Valid())
 }
 
-func TestStyles(t *testing.T) {
+func TestStylesAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	checkListed(t, listed[aicontent.Style]{
 		aicontent.Styles(),
@@ -71,7 +71,7 @@ func TestStyles(t *testing.T) {
 	})
 }
 
-func TestMediums(t *testing.T) {
+func TestMediumsAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	checkListed(t, listed[aicontent.Medium]{
 		aicontent.Mediums(),
@@ -89,7 +89,7 @@ func TestMediums(t *testing.T) {
 	})
 }
 
-func TestFilters(t *testing.T) {
+func TestFiltersAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	checkListed(t, listed[aicontent.Filter]{
 		aicontent.Filters(),
@@ -117,7 +117,7 @@ func checkValues[T value](t *testing.T, values map[T]T, refused ...T) {
 	}
 }
 
-func TestListValues(t *testing.T) {
+func TestListParametersTakeOnlyDocumentedValues(t *testing.T) {
 	t.Parallel()
 	// Only transcriptions are searched by result.
 	checkValues(t, map[aicontent.ImageSearchBy]aicontent.ImageSearchBy{"name": aicontent.ImageSearchByName}, "result")
@@ -199,7 +199,7 @@ var countries = map[string]string{
 	"Zimbabwe": "ZW",
 }
 
-func TestCountryCodes(t *testing.T) {
+func TestOnlyAssignedCountryCodesAreValid(t *testing.T) {
 	t.Parallel()
 	require.Len(t, countries, 249, "ISO 3166-1 assigns 249 codes")
 	assigned := map[string]bool{}

@@ -59,7 +59,7 @@ func TestSentinelsFollowTheStatus(t *testing.T) {
 	assert.ErrorIs(t, &ValidationError{}, ErrInvalid)
 }
 
-func TestErrorTextsOfEachType(t *testing.T) {
+func TestErrorTextsNameOperationStatusAndReason(t *testing.T) {
 	t.Parallel()
 	for text, err := range map[string]error{
 		"images.store: 422: name: is taken": &APIError{

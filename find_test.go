@@ -19,7 +19,7 @@ import (
 )
 
 // The documentation advises to search for the record after an unknown outcome.
-func TestFindByName(t *testing.T) {
+func TestFindByNameReturnsTheOneRecordOfTheName(t *testing.T) {
 	t.Parallel()
 	names := []string{"job-47110", "job-4711", "twice", "thrice", "twice", "thrice", "thrice"}
 	l := &fakes.Ledger{Names: names, More: `,"url":"/a.png"`}
@@ -79,7 +79,7 @@ func TestFindByNameSearchesForTheLongestPart(t *testing.T) {
 
 // Each outcome of a search tells whether the record may be there: nothing before a list has shown it, for certain
 // after. A caller who takes a record for missing stores it again, so a search is not blind to what it cannot read.
-func TestFindByNameOutcomes(t *testing.T) {
+func TestFindByNameTellsWhetherTheRecordMayBeThere(t *testing.T) {
 	t.Parallel()
 	listed := func(id string) fakes.RoundTripper { return fakes.OK(`{"data":[{"id":"` + id + `","name":"n"}]}`) }
 	list := func(body string) fakes.RoundTripper { return fakes.OK(body) }
@@ -206,7 +206,7 @@ func TestFindByNameIsNotDecidedByTheErrorOfAnotherCall(t *testing.T) {
 }
 
 // A record that a deletion moves from page 2 to page 1 while page 1 is read is on neither: it would be stored again.
-func TestFindByNameDuringDeletions(t *testing.T) {
+func TestFindByNameMissesNoRecordThatDeletionsMove(t *testing.T) {
 	t.Parallel()
 	record := func(id int, name string) string { return fmt.Sprintf(`{"id":%d,"name":%q}`, id, name) }
 	page := func(n, last, total int, records ...string) func(*http.Request) (*http.Response, error) {
@@ -274,7 +274,7 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 }
 
 // Names that only look alike are other records, wherever they are.
-func TestFindByNameAmongOthers(t *testing.T) {
+func TestFindByNameIsNotMisledByNamesThatLookAlike(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]*fakes.Ledger{
 		"job-4711": {Names: []string{"other", "job-47110", "JOB-4711", "a job-4711", "job-4711"}},
@@ -317,7 +317,7 @@ func TestFindByNameIsBounded(t *testing.T) {
 }
 
 // A filter that the program gives to all its lists would hide the record, and a second one would be billed.
-func TestFindByNameWithoutFilters(t *testing.T) {
+func TestFindByNameLeavesOutTheFiltersOfTheClient(t *testing.T) {
 	t.Parallel()
 	opts := []Option{WithHeader("X-Tenant", "5")}
 	for _, name := range []string{

@@ -63,7 +63,7 @@ func lighthouse() *Image {
 	}
 }
 
-func TestImagesOnTheWire(t *testing.T) {
+func TestImageCallsSendWhatTheDocumentSays(t *testing.T) {
 	t.Parallel()
 	type call = func(context.Context, *Client) (any, error)
 	list := func(params ImageListParams) call {

@@ -165,7 +165,7 @@ func TestEarlyRecordIsASuccess(t *testing.T) {
 }
 
 // A stall ends the attempt, says which side stood still, and costs nothing.
-func TestUploadsThatStall(t *testing.T) {
+func TestUploadThatStallsNamesTheSideAndIsNotExecuted(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		file func(stuck chan struct{}) File
@@ -233,7 +233,7 @@ func TestContextEndsAnUpload(t *testing.T) {
 
 // A file that cannot be read ends the call: another attempt would fail as well, and the service got no whole file. A
 // program that passes an upload on must tell a browser that stalls from a service that does.
-func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
+func TestFileThatFailsWhileItIsSentEndsTheCall(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("bad sector")
 	failing := func(err error) File {
@@ -334,7 +334,7 @@ func TestReadersWhoseSeekLiesAreSentWhole(t *testing.T) {
 }
 
 // Mistakes with readers are told before anything is sent.
-func TestReadersThatCannotBeSent(t *testing.T) {
+func TestReadersThatCannotBeSentAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	path := filepath.Join(t.TempDir(), "a.wav")
@@ -395,7 +395,7 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 
 // A file system that hangs, be it over a network or on a broken disk, or a dead source, holds a call neither before its
 // first request nor later. A user who left is not a broken file: the call may be made again.
-func TestFilesThatHangAreLeft(t *testing.T) {
+func TestFileThatHangsDoesNotHoldTheCall(t *testing.T) {
 	t.Parallel()
 	type stuck = chan struct{}
 	recorded := fstest.MapFS{"a.wav": {Data: recording(fileSize)}}
@@ -472,7 +472,7 @@ func TestFilesThatHangAreLeft(t *testing.T) {
 
 // A reader or callback that panics ends neither the program nor the file's next call: the file cannot be read. In the
 // end of an upload there is nothing left to read.
-func TestUploadsThatPanic(t *testing.T) {
+func TestPanicOfAFileOrOfProgressIsAnError(t *testing.T) {
 	t.Parallel()
 	panicking := readerFunc(func([]byte) (int, error) { panic("boom") })
 	later := io.MultiReader(bytes.NewReader(recording(100_000)), panicking)
@@ -513,7 +513,7 @@ func TestUploadsThatPanic(t *testing.T) {
 }
 
 // A callback that hangs must not hold a call whose context has ended.
-func TestProgressThatBlocks(t *testing.T) {
+func TestProgressThatBlocksDoesNotHoldTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, time.Minute)
@@ -530,7 +530,7 @@ func TestProgressThatBlocks(t *testing.T) {
 }
 
 // Progress is of the file, ends at its size, and never comes from two goroutines at once in a call.
-func TestProgress(t *testing.T) {
+func TestProgressGrowsToTheSizeOfTheFile(t *testing.T) {
 	t.Parallel()
 	var at atomic.Int32
 	var reports []Progress
@@ -603,7 +603,7 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 }
 
 // With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
-func TestStoresCannotBeReadAgain(t *testing.T) {
+func TestStoreRequestsHaveNoGetBody(t *testing.T) {
 	t.Parallel()
 	s := script(fakes.OK(fakes.StoredImage))
 	for i, op := range []string{"images.store", "transcriptions.store"} {
@@ -649,7 +649,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 }
 
 // A response that begins before the file is sent is waited for as any other.
-func TestEarlyResponsesThatStall(t *testing.T) {
+func TestEarlyResponseThatStallsIsWaitedForAsAnyOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
@@ -664,7 +664,7 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 }
 
 // A file that is gone when it is to be sent again ends the call, with what came before it.
-func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
+func TestFileThatIsGoneAtTheNextAttemptEndsTheCall(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
@@ -737,7 +737,7 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 }
 
 // A file of an embedded file system is sent under its own name.
-func TestFileFromFS(t *testing.T) {
+func TestFileFromFSIsSentUnderItsOwnName(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	file := FileFromFS(fstest.MapFS{"calls/a.wav": {Data: recording(100)}}, "calls/a.wav")

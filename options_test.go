@@ -28,7 +28,7 @@ import (
 )
 
 // Concurrent calls would race for one response.
-func TestOptionsOfOneCall(t *testing.T) {
+func TestWithResponseIsRefusedForAClient(t *testing.T) {
 	t.Parallel()
 	var resp *Response
 	_, err := NewClient("https://content.example.com", fakes.Key, WithResponse(&resp))
@@ -52,7 +52,7 @@ func TestEveryOperationRefusesNil(t *testing.T) {
 
 // A client and a service that NewClient did not make say so, instead of a bare nil dereference. The file of a call that
 // cannot be made is not waited for.
-func TestZeroClients(t *testing.T) {
+func TestZeroClientSaysThatNewClientDidNotMakeIt(t *testing.T) {
 	t.Parallel()
 	unread := FileFromReader("a.wav",
 		readerFunc(func([]byte) (int, error) { t.Error("it was read"); return 0, io.EOF }))
@@ -75,7 +75,7 @@ func TestZeroClients(t *testing.T) {
 }
 
 // An option that is wrong is found before anything is sent, given to the client or to a call.
-func TestOptionsRefused(t *testing.T) {
+func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
 	nilInside := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return (*closing)(nil) })
 	toNothing := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil })
@@ -181,7 +181,7 @@ func TestOptionsRefused(t *testing.T) {
 }
 
 // What may be nil says so, and does nothing.
-func TestOptionsThatMayBeNil(t *testing.T) {
+func TestOptionsThatMayBeNilChangeNothing(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""),
 		WithUserAgent("  "), WithResponseTimeout(0), WithStallTimeout(0))
@@ -288,7 +288,7 @@ func TestOptionsCanBeShared(t *testing.T) {
 	group.Wait()
 }
 
-func TestMaxResponseSize(t *testing.T) {
+func TestMaxResponseSizeLimitsAResponseToTheByte(t *testing.T) {
 	t.Parallel()
 	const limit = 32 << 20 // as documented
 	body := `{"id":7,"name":"` + strings.Repeat("a", 100) + `"}`
@@ -318,7 +318,7 @@ func TestMaxResponseSize(t *testing.T) {
 }
 
 // Tracing, signing and caching must see each attempt, in a known order, and lose nothing of what is proven.
-func TestMiddleware(t *testing.T) {
+func TestMiddlewareSeesEachAttemptInOrder(t *testing.T) {
 	t.Parallel()
 	var log []string
 	calls := 0
@@ -386,7 +386,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 }
 
 // A field of the caller's counts as given, except for the file, of which there would be two.
-func TestFormFieldsForRequiredOnes(t *testing.T) {
+func TestFormFieldReplacesARequiredOneButTheFile(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	store := func(params ImageStoreParams, opts ...CallOption) error {
@@ -412,7 +412,7 @@ func TestFormFieldsForRequiredOnes(t *testing.T) {
 }
 
 // Bytes that are no UTF-8 are a 500 of the service: they are refused before the network, whatever is waived.
-func TestTextThatIsNoUTF8(t *testing.T) {
+func TestTextThatIsNoUTF8IsRefusedEvenWithoutValidation(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t, WithoutValidation())
 	ctx := t.Context()
@@ -445,7 +445,7 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 }
 
 // What a program shows its users has no Go in it: the hint for its programmer is a field of its own.
-func TestHintsAreApart(t *testing.T) {
+func TestReasonsOfProblemsDoNotHoldTheirHints(t *testing.T) {
 	t.Parallel()
 	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithResponseTimeout(30))
@@ -489,7 +489,7 @@ func TestNameOfAStoreIsGivenOnce(t *testing.T) {
 }
 
 // A limit for a client's lists must not end its Store calls, which are billed and take minutes.
-func TestStoreTimeout(t *testing.T) {
+func TestStoreTimeoutLimitsStoreCallsAlone(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		opts  []Option

@@ -132,7 +132,7 @@ func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 }
 
 // A page's number in an address of the caller's own leads to that page, and on from there.
-func TestPageByNumber(t *testing.T) {
+func TestListBeginsAtThePageThatTheQueryNumbers(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		page := atoi(query.Get("page"))
@@ -198,7 +198,7 @@ func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 }
 
 // While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
-func TestWalkWhileRecordsAreMade(t *testing.T) {
+func TestWalkGoesOnWhileRecordsAreMade(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		made int // pages' worth of records, each made before page 2, 3 and so on
@@ -397,7 +397,7 @@ func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 
 // After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice. Next returns
 // a nil page after the last one, whose methods can be called.
-func TestNextAgainAfterAnError(t *testing.T) {
+func TestNextMayBeCalledAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"page", "cursor"} {
 		ill := true

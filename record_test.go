@@ -241,7 +241,7 @@ func TestEqualComparesEachField(t *testing.T) {
 	}
 }
 
-func TestUnmarshalledRecords(t *testing.T) {
+func TestUnmarshallingReplacesTheWholeRecord(t *testing.T) {
 	t.Parallel()
 	image := Image{Name: "of before", raw: `{}`}
 	data := []byte(`{"id":9007199254740993,"name":null}`)
@@ -271,7 +271,7 @@ func TestUnmarshalledRecords(t *testing.T) {
 }
 
 // Programs keep ids in their own structs, beside what they got from elsewhere.
-func TestIDsInOtherStructs(t *testing.T) {
+func TestIDsAreReadFromNumbersAndStrings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]ID{
 		`7`: "7", `"7"`: "7", `7.0`: "7", `6.9e+14`: "690000000000000", `"7.0"`: "7.0", `-1`: "-1", `null`: "",

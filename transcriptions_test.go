@@ -28,7 +28,7 @@ func interview() *Transcription {
 	}
 }
 
-func TestTranscriptionsOnTheWire(t *testing.T) {
+func TestTranscriptionCallsSendWhatTheDocumentSays(t *testing.T) {
 	t.Parallel()
 	type call = func(context.Context, *Client) (any, error)
 	list := func(params TranscriptionListParams) call {
@@ -75,7 +75,7 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 	}
 }
 
-func TestTranscriptionsStoreOnTheWire(t *testing.T) {
+func TestTranscriptionStoreSendsItsFieldsAndThenItsFile(t *testing.T) {
 	t.Parallel()
 	var got []string
 	var length int64

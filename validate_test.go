@@ -58,7 +58,7 @@ func TestProblemsOfParametersAreSorted(t *testing.T) {
 }
 
 // A proxy that unescapes a path before it resolves ".." would make a Delete of one record one of all records.
-func TestIDsRefused(t *testing.T) {
+func TestIDsThatMayLeadToAnotherPathAreRefused(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
@@ -89,7 +89,7 @@ func TestIDsRefused(t *testing.T) {
 }
 
 // An id is one segment of the path, whatever else it holds.
-func TestIDsEscaped(t *testing.T) {
+func TestIDIsEscapedToOneSegmentOfThePath(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[ID]string{
 		"7": "7", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2x": "%252x",
@@ -113,7 +113,7 @@ func TestNamesOfAnyLengthAreSent(t *testing.T) {
 	assert.Len(t, (*requests)[0].body, len("name=")+100_000*len("%C3%BC"))
 }
 
-func TestWithoutValidation(t *testing.T) {
+func TestWithoutValidationSendsAllButMissingFields(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()

@@ -93,7 +93,7 @@ func received(s *Server, n int) {
 	}
 }
 
-func TestDropAbandoned(t *testing.T) {
+func TestDropAbandonedExecutesNoRequestThatAClientHasLeft(t *testing.T) {
 	for op, r := range changes() {
 		inBubble(t, func(t *testing.T, s *Server) {
 			fill(s, 1)

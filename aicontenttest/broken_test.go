@@ -78,7 +78,7 @@ func (p *paused) Read(b []byte) (int, error) {
 }
 
 // A fault does not wait for the rest of a file that comes slowly.
-func TestBrokenUploadsOfSlowFiles(t *testing.T) {
+func TestFaultDoesNotWaitForTheRestOfASlowFile(t *testing.T) {
 	for _, f := range []Fault{CloseMidUpload(64), CloseBeforeRead(), CloseBeforeRead().WithReset()} {
 		synctest.Test(t, func(t *testing.T) {
 			ended := make(chan time.Duration, 1)
@@ -96,7 +96,7 @@ func TestBrokenUploadsOfSlowFiles(t *testing.T) {
 }
 
 // A client that asks whether it may send the body is not asked for it before the connection is closed.
-func TestBrokenUploadsThatExpectContinue(t *testing.T) {
+func TestCloseBeforeReadDoesNotAskForTheBody(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		s.FaultOn(TranscriptionsStore, 1, CloseBeforeRead())
 		hc := s.HTTPClient()

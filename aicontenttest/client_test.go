@@ -44,7 +44,7 @@ func TestClientTakesTheCallersOptionsLast(t *testing.T) {
 	assert.Contains(t, s.Requests()[0].Header.Get("User-Agent"), "job/1")
 }
 
-func TestClientThatCannotBeMade(t *testing.T) {
+func TestClientPanicsIfItCannotBeMade(t *testing.T) {
 	assert.Panics(t, func() { started(t, APIKey("line\nbreak")).Client() })
 	test := new(recorder)
 	s := NewServer(test, APIKey("line\nbreak"))

@@ -12,8 +12,8 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
-// TestConformance runs the suite against every personality that conforms.
-func TestConformance(t *testing.T) {
+// TestEveryPersonalityThatConformsPassesTheSuite runs the suite against every personality that conforms.
+func TestEveryPersonalityThatConformsPassesTheSuite(t *testing.T) {
 	for _, p := range Personalities() {
 		if len(must[p]) > 0 {
 			continue // TestDeploymentsThatDoNotConformFailTheirScenarios
@@ -66,9 +66,9 @@ func conforms(t *testing.T, opts ...Option) {
 	TestService(t, s.Client)
 }
 
-// TestDeployment runs the suite against the deployment named by the environment, or else against a server of
-// the kit.
-func TestDeployment(t *testing.T) {
+// TestDeploymentOfTheEnvironmentPassesTheSuite runs the suite against the deployment named by the environment, or else
+// against a server of the kit.
+func TestDeploymentOfTheEnvironmentPassesTheSuite(t *testing.T) {
 	if os.Getenv("AICONTENT_BASE_URL") == "" {
 		s := started(t)
 		t.Setenv("AICONTENT_BASE_URL", s.URL)

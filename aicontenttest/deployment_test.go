@@ -14,7 +14,7 @@ import (
 
 // The tests in this file are for behaviors of a real deployment that a simpler server would not have.
 
-func TestASearchIsSQLsLike(t *testing.T) {
+func TestSearchMatchesAsSQLsLikeDoes(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	for _, name := range []string{"100% wool", "a_b", "axb", `back\slash`, "ÄRGER", "MiXed"} {
 		s.AddImage(Image{Name: name})
@@ -78,7 +78,7 @@ func TestEveryResponseHasARateLimit(t *testing.T) {
 	}
 }
 
-func TestTheMenuOfPages(t *testing.T) {
+func TestMenuOfPagesLeavesOutPagesFarFromTheCurrent(t *testing.T) {
 	label := regexp.MustCompile(`"label":"([^"]+)","active":(true|false)`)
 	for _, c := range []struct {
 		pages, page int

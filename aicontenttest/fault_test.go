@@ -25,8 +25,9 @@ func connected(t *testing.T, s *Server) *http.Client {
 	return hc
 }
 
-// TestFaults creates an image while each fault strikes, and compares what the client sees with what the service did.
-func TestFaults(t *testing.T) {
+// TestEachFaultDoesToClientAndServiceWhatItSays creates an image while each fault strikes, and compares what the client
+// sees with what the service did.
+func TestEachFaultDoesToClientAndServiceWhatItSays(t *testing.T) {
 	for _, c := range []struct {
 		fault     Fault
 		acted     bool
@@ -86,7 +87,7 @@ func TestFaults(t *testing.T) {
 
 // Proxies respond like this after the service has acted, or before it does: a client that takes the response for a
 // refusal has two records.
-func TestFaultsOfProxiesThatDoNotSayWhatTheServiceDid(t *testing.T) {
+func TestFaultsOfProxiesHideWhetherTheServiceActed(t *testing.T) {
 	const page, plain, words = "text/html; charset=UTF-8", "text/plain", "application/json"
 	ingress := Status(404, "default backend").Acting().WithHeader("Content-Type", plain)
 	busy := Status(503, `{"error":"busy"}`).Acting().WithRetryAfter("5")
@@ -146,7 +147,7 @@ func TestResetsAndClosesLookDifferent(t *testing.T) {
 	}
 }
 
-func TestRefusedConnections(t *testing.T) {
+func TestRefusedConnectionsReadNoByteAndAreCounted(t *testing.T) {
 	t.Run("over loopback no byte is read", func(t *testing.T) {
 		s := NewServer(t, BasePath("/tenant"))
 		s.RefuseConnections(2)
@@ -173,7 +174,7 @@ func TestRefusedConnections(t *testing.T) {
 	})
 }
 
-func TestTakeOver(t *testing.T) {
+func TestTakeOverHandsOverTheConnection(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	s.Fault(TakeOver(func(c net.Conn) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\nshort")
@@ -234,7 +235,7 @@ func TestChaosLogsItsSeedWhenTheTestFails(t *testing.T) {
 	}
 }
 
-func TestAPlaceThatDoesNotExist(t *testing.T) {
+func TestStallAtAPlaceThatDoesNotExistPanics(t *testing.T) {
 	for _, place := range []Place{-1, 4, 9} {
 		assert.PanicsWithValue(t, fmt.Sprintf("aicontenttest: Stall(Place(%d)): the place must be "+
 			"BeforeRead, MidUpload, BeforeResponse or MidResponse", int(place)), func() { Stall(place) })

@@ -73,7 +73,7 @@ func TestFileNamesArriveAsTheyWereMeant(t *testing.T) {
 	}
 }
 
-func TestFormsThatAreTooLarge(t *testing.T) {
+func TestFormsThatAreTooLargeAreAnsweredWith413(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	long := strings.Repeat("x", 16<<20)
 	assert.Equal(t, 413, send(t, s, post("/api/v1/images", storeForm+"&x="+long)).status)

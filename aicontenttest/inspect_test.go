@@ -27,7 +27,7 @@ func inspected(t *testing.T, s *Server) (text string) {
 }
 
 // A renamed member breaks tests in other languages.
-func TestInspect(t *testing.T) {
+func TestInspectKeepsTheNamesOfItsMembers(t *testing.T) {
 	s := started(t, Inspect())
 	assert.JSONEq(t, `{"records":[],"requests":[],"violations":[]}`, inspected(t, s))
 	s.AddImage(Image{Name: "seeded"})
@@ -63,7 +63,7 @@ func TestInspectShowsNoKey(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(text, `"X-Key":["***"]`))
 }
 
-func TestInspectIsOffered(t *testing.T) {
+func TestInspectIsOfferedOnlyIfAskedForAndBelowTheBasePath(t *testing.T) {
 	for _, s := range []*Server{started(t, Lenient()), started(t, Lenient(), Inspect())} {
 		assert.Equal(t, s.config.inspect, send(t, s, get("/inspect")).status == 200)
 		assert.Equal(t, 404, send(t, s, post("/inspect", "")).status)

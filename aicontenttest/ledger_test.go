@@ -182,7 +182,7 @@ var (
 	errEnded  = errors.New("the statement was interrupted")
 )
 
-func TestLedgersThatAreWrong(t *testing.T) {
+func TestLedgerTestFindsEachFlaw(t *testing.T) {
 	const (
 		differs = ": the entry is not byte for byte what was put"
 		neither = "the entry is neither the old one nor, with another version, the new one"
@@ -411,7 +411,7 @@ func TestLedgerTestEndsWithoutTheLedger(t *testing.T) {
 	}
 }
 
-func TestLedgerThatCannotBeOpenedAgain(t *testing.T) {
+func TestLedgerTestReportsALedgerThatCannotBeOpenedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := TestLedger(newStorage(flaws{open: func(s *storage) error {
@@ -425,7 +425,7 @@ func TestLedgerThatCannotBeOpenedAgain(t *testing.T) {
 }
 
 // The ledgers of package once are tested there.
-func TestLedgersThatAreRight(t *testing.T) {
+func TestLedgerTestPassesLedgersThatAreRight(t *testing.T) {
 	t.Parallel()
 	late := newStorage(flaws{endedPut: func(s *storage, key string, data []byte) error {
 		s.replaceWith(key, data, true)

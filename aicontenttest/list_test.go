@@ -117,7 +117,7 @@ func TestPagesFollowOneAnother(t *testing.T) {
 	}
 }
 
-func TestPageNumbers(t *testing.T) {
+func TestLastPageHasNoNextAndThoseBeyondAreEmpty(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	fill(s, 23)
 	page := send(t, s, get("/api/v1/images?page=3")).body

@@ -90,7 +90,7 @@ func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	}
 }
 
-func TestMissingPictures(t *testing.T) {
+func TestMissingPicturesAreNotFound(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	gone := s.AddImage(Image{Name: "n"})
 	send(t, s, remove("/api/v1/images/"+gone.ID))
@@ -140,7 +140,7 @@ func TestAPictureIsNotPosted(t *testing.T) {
 	assert.Equal(t, RuleMethod, s.Violations()[0].Rule)
 }
 
-func TestFaultsReachPictures(t *testing.T) {
+func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
 	for _, c := range []struct {
 		fault  Fault
 		status int // that the client sees; 0 for none
@@ -176,7 +176,7 @@ func TestFaultsReachPictures(t *testing.T) {
 	}
 }
 
-func TestLatencyOn(t *testing.T) {
+func TestLatencyOnCountsBeforeLatencyInAnyOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts           []Option
 		list, download time.Duration

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPersonalities compares the responses of each personality with those of the software it is modeled on.
-func TestPersonalities(t *testing.T) {
+// TestEachPersonalityRespondsAsItsSoftwareDoes compares the responses of each personality with those of the software it
+// is modeled on.
+func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 	const images, one, list = "/api/v1/images", "/api/v1/images/2", "/api/v1/images?favorite=1"
 	const talk, page2 = "/api/v1/transcriptions/1", list + "&page=2"
 	const form = "name=n&resolution=256x256&description="
@@ -168,7 +169,7 @@ func TestAHookMayAddARecord(t *testing.T) {
 	assert.Len(t, s.Records(), 1)
 }
 
-func TestPlainHTTPNextLinks(t *testing.T) {
+func TestPlainHTTPNextLinksBeginWithHTTPUnderTLS(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), TLS(), PlainHTTPNextLinks)
 	s.AddImage(Image{Name: "n"})
 	require.True(t, strings.HasPrefix(s.URL, "https://"))
@@ -176,7 +177,7 @@ func TestPlainHTTPNextLinks(t *testing.T) {
 		strings.ReplaceAll(strings.Replace(`"first":"`+s.URL+`/api/v1/images?page=1"`, "https", "http", 1), "/", `\/`))
 }
 
-func TestLinkHeader(t *testing.T) {
+func TestLinkHeaderLeadsToTheNextPageUntilTheLast(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), BareRecords, LinkHeader)
 	fill(s, 11)
 	first := send(t, s, get("/api/v1/images")).header
@@ -204,7 +205,7 @@ func TestGzipIsSentWhateverTheHeaderSays(t *testing.T) {
 	}
 }
 
-func TestLoginRedirect(t *testing.T) {
+func TestLoginRedirectSendsAWrongKeyToTheLoginPage(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), LoginRedirect)
 	e := send(t, s, get("/api/v1/images").set("Authorization", "Bearer wrong"))
 	assert.Equal(t, 302, e.status)

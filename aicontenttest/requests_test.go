@@ -50,7 +50,7 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	}, s.Records())
 }
 
-func TestResetBook(t *testing.T) {
+func TestResetBookForgetsTheBookAndKeepsTheRecords(t *testing.T) {
 	s := started(t)
 	send(t, s, post("/api/v1/images", storeForm))
 	send(t, s, get("/api/v1/images?colour=red"))

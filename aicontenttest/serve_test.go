@@ -50,7 +50,7 @@ func TestStallMidUploadTakesNoMore(t *testing.T) {
 	})
 }
 
-func TestLateAct(t *testing.T) {
+func TestLateActCreatesTheRecordAfterItsResponse(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		s.Fault(LateAct(504, time.Minute))
 		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)

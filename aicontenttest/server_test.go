@@ -15,7 +15,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-func TestTheTenOperations(t *testing.T) {
+func TestTheTenOperationsRespondAsDocumented(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	times := `"created_at":"[^"]+","updated_at":"[^"]+"`
 
@@ -112,7 +112,7 @@ func TestWhiteSpaceIsTrimmedAndEmptyIsNull(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsHaveTheirStatusHeadersAndBody(t *testing.T) {
 	s := started(t)
 	for name, c := range map[string]struct {
 		request          request
@@ -178,7 +178,7 @@ func TestNewServerSaysWhatIsWrong(t *testing.T) {
 }
 
 // A base path that no URL can have, or that clients change, would be reached by none of them.
-func TestBasePaths(t *testing.T) {
+func TestBasePathsThatNoClientReachesAreRefused(t *testing.T) {
 	for path, base := range map[string]string{
 		"": "", "/": "", "tenant": "/tenant", "/tenant/": "/tenant", "/a/b-c_d.e~f": "/a/b-c_d.e~f", "/a%20b": "/a%20b",
 	} {
@@ -211,7 +211,7 @@ func TestAPersonalityMayBeGivenTwice(t *testing.T) {
 	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"next_page_url"`)
 }
 
-func TestManyRequestsAtOnce(t *testing.T) {
+func TestRequestsAtOnceLoseNoRecord(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	hc := s.HTTPClient()
 	var wg sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 
 const storeForm = "name=n&description=d&resolution=256x256"
 
-func TestStrictRules(t *testing.T) {
+func TestStrictRulesRefuseWhatIsNotDocumented(t *testing.T) {
 	const (
 		images, transcriptions = "/api/v1/images", "/api/v1/transcriptions"
 		multipart              = "multipart/form-data; boundary=frontier"
@@ -146,7 +146,7 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 	assert.Empty(t, s.Violations())
 }
 
-func TestAllow(t *testing.T) {
+func TestAllowTakesWhatItNames(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), Allow("quality", "trace", "resolution", "per_page"))
 	e := send(t, s, post("/api/v1/images", "name=n&description=d&resolution=99x99&quality=high"))
 	assert.Equal(t, 201, e.status)
@@ -156,7 +156,7 @@ func TestAllow(t *testing.T) {
 	assert.Contains(t, e.body, `"per_page":"7"`)
 }
 
-func TestLenientServersOverlook(t *testing.T) {
+func TestLenientServersOverlookUndocumentedParameters(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), Lenient())
 	s.AddImage(Image{Name: "one"})
 	s.AddImage(Image{Name: "two", Favorite: true})
@@ -179,7 +179,7 @@ func TestLenientServersOverlook(t *testing.T) {
 	assert.Empty(t, s.Violations())
 }
 
-func TestBooleanWords(t *testing.T) {
+func TestBooleanWordsTakesWordsAndRefusesNumbers(t *testing.T) {
 	s := started(t, BooleanWords())
 	s.AddImage(Image{Name: "one"})
 	assert.Contains(t, send(t, s, patch("/api/v1/images/1", "favorite=true")).body, `"favorite":true`)

@@ -52,7 +52,7 @@ func TestDeploymentsThatDoNotConformFailTheirScenarios(t *testing.T) {
 	}
 }
 
-func TestLateResult(t *testing.T) {
+func TestLateResultShowsResultsAfterItsDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		seeded := s.AddImage(Image{Name: "seeded"}).ID
 		c := s.Client()
@@ -99,7 +99,7 @@ func TestLateResult(t *testing.T) {
 // silence is a file that is a recording to the service.
 var silence = []byte("RIFF\x24\x00\x00\x00WAVEfmt ")
 
-func TestLaggingList(t *testing.T) {
+func TestLaggingListHidesANewRecordForItsDelay(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		s.AddImage(Image{Name: "seeded"})
 		assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
@@ -115,7 +115,7 @@ func TestLaggingList(t *testing.T) {
 	}, LaggingList)
 }
 
-func TestRewritten(t *testing.T) {
+func TestRewrittenChangesWhatItStores(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), Rewritten)
 	c := s.Client()
 	image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
@@ -150,7 +150,7 @@ func TestRewritten(t *testing.T) {
 }
 
 // What refuses with status 200 has done nothing, says so in every way that was seen, and says the rest as it is.
-func TestSaysNo(t *testing.T) {
+func TestSaysNoRefusesEachChangeWithStatus200(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), SaysNo)
 	s.AddImage(Image{Name: "kept"})
 	for op, r := range changes() {

@@ -46,8 +46,8 @@ func TestASlowUploadEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestFaultsInMidUploadThatDoNotEndTheCall moves faults to a place that they are not made for.
-func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
+// TestFaultsMovedToMidUploadReadNoByteBeyond moves faults to a place that they are not made for.
+func TestFaultsMovedToMidUploadReadNoByteBeyond(t *testing.T) {
 	for _, f := range Faults() {
 		f.Place, f.Bytes = MidUpload, 10
 		t.Run(f.Name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 	}
 }
 
-func TestFaultOn(t *testing.T) {
+func TestFaultOnStrikesItsOperationAlone(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	s.AddImage(Image{Name: "n"})
 	s.AddTranscription(Transcription{Name: "n"})

@@ -76,7 +76,7 @@ func TestTheChartOfFaultsHidesNothing(t *testing.T) {
 }
 
 // Charts of an earlier run in the same directory are not those of this one.
-func TestChartsWithoutFiguresGo(t *testing.T) {
+func TestChartsWithoutFiguresAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, drawAll(dir, sampleResults()))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.svg"), nil, 0o600))

@@ -94,7 +94,7 @@ func TestCallsThatStillWaitAreCounted(t *testing.T) {
 
 // Each SDK meets the faults as it comes, and again with the settings that its documentation advises. Package once has
 // the settle time that suits the service, and its default, which README must not hide.
-func TestVariantsOfRetries(t *testing.T) {
+func TestEachSDKRunsAsItComesAndAsDocumented(t *testing.T) {
 	var names []string
 	for _, v := range variants(clients.All(), true) {
 		names = append(names, v.name+" "+v.setting())

@@ -128,7 +128,7 @@ func TestWarmUploadsAreComparedWithThoseOfForms(t *testing.T) {
 	assert.Empty(t, of(bare), "none of them sends a form")
 }
 
-func TestMarkdown(t *testing.T) {
+func TestMarkdownHasEachFigureWithItsUnit(t *testing.T) {
 	text := markdown(sampleResults())
 	for name, line := range map[string]string{
 		"version":                 "| resty | 2.1.0 |",
@@ -154,7 +154,7 @@ func TestJSONCanBeReadBack(t *testing.T) {
 	assert.Equal(t, sampleResults(), got)
 }
 
-func TestNumber(t *testing.T) {
+func TestNumberKeepsThreeDigits(t *testing.T) {
 	for value, want := range map[float64]string{
 		0: "0", 66: "66", 3300: "3,300", 5321.4: "5,320", 12.345: "12.3", 0.456: "0.456", 0.001234: "0.00123", -3: "-3",
 		1281.6: "1,280", 0.99996: "1", -300.5: "-300", 1234567: "1,234,567",

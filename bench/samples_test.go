@@ -9,7 +9,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-func TestSpreadOf(t *testing.T) {
+func TestSpreadOfReturnsMedianAndExtremes(t *testing.T) {
 	tests := map[string]struct {
 		values []float64
 		want   Spread
@@ -43,7 +43,7 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 }
 
 // Whoever always follows the one that leaves the most garbage would be measured with it.
-func TestNoneAlwaysFollowsTheSame(t *testing.T) {
+func TestNoSDKAlwaysFollowsTheSameOne(t *testing.T) {
 	var order [3][]string
 	err := rotate(clients.All()[:3], 3, func(round int, sdk clients.SDK) error {
 		order[round] = append(order[round], sdk.Name)

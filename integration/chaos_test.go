@@ -380,7 +380,7 @@ func TestChaos(t *testing.T) {
 }
 
 // In virtual time, where a Retry-After of a minute and the default timeouts cost nothing.
-func TestChaosInVirtualTime(t *testing.T) {
+func TestChaosInVirtualTimeMakesNoStoreTwiceAndNoOutcomeFalse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newSlowChaos(t, false)
@@ -398,7 +398,7 @@ func TestChaosInVirtualTime(t *testing.T) {
 
 // With package once, and called again until it succeeds, every store ends with exactly one record, as long as the
 // service acts within the settle time.
-func TestChaosOnce(t *testing.T) {
+func TestChaosOnceLeavesOneRecordForEachStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newSlowChaos(t, true)

@@ -92,7 +92,7 @@ func (c customer) assertOne(t *testing.T) {
 }
 
 // What a proxy says of a create request is not what the service did: whoever stores again on its word pays twice.
-func TestStoreBehindProxyThatGivesUp(t *testing.T) {
+func TestStoreBehindAProxyThatGivesUpIsUnknown(t *testing.T) {
 	behind(t, func(t *testing.T, r reply, c customer) {
 		r.assertUnknown(t, c.store(t.Context()))
 		c.assertOne(t)
@@ -101,7 +101,7 @@ func TestStoreBehindProxyThatGivesUp(t *testing.T) {
 
 // A job that stores once must have one record in the end, in one call or in two. A proxy's 403, 404 or 405 will not
 // change by itself, so that the first call ends there, and the second one finds what the first one has made.
-func TestOnceBehindProxyThatGivesUp(t *testing.T) {
+func TestOnceBehindAProxyThatGivesUpStoresOneRecord(t *testing.T) {
 	behind(t, func(t *testing.T, r reply, c customer) {
 		found, err := c.storeOnce(t.Context())
 		if r.final {
@@ -119,7 +119,7 @@ func TestOnceBehindProxyThatGivesUp(t *testing.T) {
 }
 
 // The same if the time of the first call ends before the service is done: the next one must not begin anew.
-func TestOnceBehindProxyInShortCalls(t *testing.T) {
+func TestOnceInShortCallsBehindAProxyStoresOneRecord(t *testing.T) {
 	behind(t, func(t *testing.T, _ reply, c customer) {
 		calls, found := 0, false
 		for ; !found && calls < 10; calls++ {

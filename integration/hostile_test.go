@@ -87,7 +87,7 @@ const errorLimit = 1 << 20
 
 // A service, or a proxy before it, must not be able to fill a program's memory. Every size is bounded by a constant or
 // by WithMaxResponseSize.
-func TestEndlessResponses(t *testing.T) {
+func TestEndlessResponsesDoNotFillTheMemory(t *testing.T) {
 	const limit = 1 << 20
 	for name, tt := range map[string]struct {
 		write func(io.Writer) error
@@ -150,7 +150,7 @@ var bombs = []struct {
 const bombLimit = 4 << 20
 
 // Some kilobytes on the wire must not become gigabytes in memory, however they are packed.
-func TestBombs(t *testing.T) {
+func TestCompressedBombsDoNotFillTheMemory(t *testing.T) {
 	for _, tt := range bombs {
 		t.Run(tt.name, func(t *testing.T) {
 			body := pack(tt.open, tt.unit, tt.closing, tt.size)
@@ -182,7 +182,7 @@ func pack(open, unit, closing string, size int) []byte {
 }
 
 // A service that dribbles must not hold a call for longer than its time for a response.
-func TestSlowResponses(t *testing.T) {
+func TestServiceThatDribblesHoldsNoCallBeyondItsTimeout(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		start, drop string
@@ -216,7 +216,7 @@ func TestSlowResponses(t *testing.T) {
 	}
 }
 
-func TestWrongContentLength(t *testing.T) {
+func TestWrongContentLengthIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ response, wants string }{
 		"too long":       {ofLength + "100\r\n\r\n{\"id\":7}", "cut off"},
@@ -238,7 +238,7 @@ func TestWrongContentLength(t *testing.T) {
 }
 
 // An impostor in the service's place gets no byte of a request, and no second attempt.
-func TestUntrustedServers(t *testing.T) {
+func TestUntrustedServerGetsNoRequestAndNoSecondAttempt(t *testing.T) {
 	t.Parallel()
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
@@ -294,7 +294,7 @@ func TestUntrustedServers(t *testing.T) {
 }
 
 // HTTP to a server that speaks HTTPS, and the reverse, reach no service.
-func TestWrongScheme(t *testing.T) {
+func TestWrongSchemeReachesNoService(t *testing.T) {
 	t.Parallel()
 	plain, _ := fakes.Counted(t, fakes.RespondToAll)
 	c := newClient(t, strings.Replace(plain, "http:", "https:", 1), fakes.Key, oneAttempt)

@@ -181,7 +181,7 @@ func (w *wrapped) assertUnsent(t *testing.T, err error) {
 
 // What a middleware does besides is no evidence of what became of the request. Whoever takes it for that creates again
 // what may be there, or gives up what was not sent.
-func TestStoreThroughMiddleware(t *testing.T) {
+func TestMiddlewareDoesNotMakeTheOutcomeOfAStoreFalse(t *testing.T) {
 	around(t, func(t *testing.T, w *wrapped) {
 		err := w.store(t.Context())
 		switch {
@@ -205,7 +205,7 @@ func TestStoreThroughMiddleware(t *testing.T) {
 }
 
 // Package once finds the record, or sends again what the service never got.
-func TestOnceThroughMiddleware(t *testing.T) {
+func TestOnceThroughMiddlewareStoresOneRecord(t *testing.T) {
 	around(t, func(t *testing.T, w *wrapped) {
 		_, err := w.storeOnce(t.Context())
 		if !w.sends {
@@ -223,7 +223,7 @@ func TestOnceThroughMiddleware(t *testing.T) {
 
 // A middleware may be refused with the request's context, and fail over with one of its own: the first refusal says
 // nothing of the second request.
-func TestStoreThroughAMiddlewareThatFailsOver(t *testing.T) {
+func TestStoreIsUnknownAfterAMiddlewareFailedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())

@@ -121,7 +121,7 @@ func secure(t *testing.T, keys *sync.Map) (srv *httptest.Server, roots string) {
 }
 
 // A company's proxy carries the calls, and never gets to see the key.
-func TestHTTPSProxy(t *testing.T) {
+func TestHTTPSProxyCarriesTheCallsAndSeesNoKey(t *testing.T) {
 	t.Parallel()
 	var keys sync.Map
 	srv, roots := secure(t, &keys)
@@ -149,7 +149,7 @@ func TestHTTPSProxy(t *testing.T) {
 }
 
 // A proxy that refuses has let nothing through: a create request may be sent again.
-func TestHTTPSProxyThatRefuses(t *testing.T) {
+func TestHTTPSProxyThatRefusesLetsNothingThrough(t *testing.T) {
 	t.Parallel()
 	p := fakes.StartTunnel(t, "")
 	result := childCalls(t, "default",
@@ -165,7 +165,7 @@ func TestHTTPSProxyThatRefuses(t *testing.T) {
 }
 
 // A transport's own proxy setting counts as the environment's does.
-func TestProxyOfTheCallersTransport(t *testing.T) {
+func TestProxyOfTheCallersTransportSeesNoKeyUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	p := fakes.StartTunnel(t, "")

@@ -101,7 +101,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 // An HTML page instead of JSON points to a broken response. Where it is a login page, the key is wrong.
-func TestLoginPages(t *testing.T) {
+func TestOnlyARedirectToALoginPageIsUnauthorized(t *testing.T) {
 	t.Parallel()
 	for login, known := range map[string]bool{ // by the name alone: nothing is followed to find out
 		"/login": true, "/tenant/Login/": true, "/auth/sign-in": true, "/users/sign_in": true, "/LogOn": true,
@@ -182,7 +182,7 @@ const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
 
 // A key that is replaced while a program runs must fail no call, not even a Store call: after a 401 nothing was
 // created. A renewed key is no retry, and is renewed once. An error of the source ends the call.
-func TestKeyRotationOnTheWire(t *testing.T) {
+func TestKeyThatIsReplacedFailsNoCall(t *testing.T) {
 	t.Parallel()
 	const third = "sk-third-0123456789"
 	refused := []error{aicontent.ErrUnauthorized}
@@ -246,7 +246,7 @@ func TestKeySourceHearsTheContext(t *testing.T) {
 }
 
 // What cannot be read a second time is not sent a second time, with whichever key.
-func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
+func TestReaderThatCannotBeRewoundIsNotSentWithANewKey(t *testing.T) {
 	t.Parallel()
 	r := &rotation{keys: []string{oldKey, newKey}}
 	c := r.client(t, newKey)

@@ -74,7 +74,7 @@ func TestDirIsReadable(t *testing.T) {
 }
 
 // A line that was cut off anywhere, by a full disk or a power cut, does not count, and spoils no other.
-func TestDirAfterACutOffLine(t *testing.T) {
+func TestDirIgnoresALineThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	l, file := newDir(t)
 	const first = "first entry with spaces \\n and \n\r breaks"
@@ -96,7 +96,7 @@ func TestDirAfterACutOffLine(t *testing.T) {
 }
 
 // A line of a process that had read an older version does not count, whenever it was written.
-func TestDirOfALateLine(t *testing.T) {
+func TestDirIgnoresALateLineAndReportsALostOne(t *testing.T) {
 	t.Parallel()
 	l, file := newDir(t)
 	v := putText(t, l, key, "1", "")
@@ -121,7 +121,7 @@ func TestDirOfALateLine(t *testing.T) {
 }
 
 // A file that was damaged is never read as an older entry, or as none: each bit, and the work of disks and people.
-func TestDirOfADamagedFile(t *testing.T) {
+func TestDirReadsNoDamagedFileAsAnOlderEntry(t *testing.T) {
 	t.Parallel()
 	l, file := newDir(t)
 	version := ""
@@ -161,7 +161,7 @@ func TestDirOfADamagedFile(t *testing.T) {
 	}
 }
 
-func TestDirThatCannotBeUsed(t *testing.T) {
+func TestDirSaysThatItsFolderCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	overwrite(t, file, "")

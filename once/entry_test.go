@@ -9,7 +9,7 @@ import (
 )
 
 // Ledgers outlive versions of this package: the key of a name never changes.
-func TestLedgerKey(t *testing.T) {
+func TestLedgerKeyOfANameNeverChanges(t *testing.T) {
 	t.Parallel()
 	// printf '["","https://content.example.com/ai","images","job-4711"]' | sha256sum
 	const key = "4247dafb2c1b35460cb3cd607388666fb911f658666b83f1958e5a5f6445bc0f"
@@ -45,7 +45,7 @@ func TestLedgerKey(t *testing.T) {
 	}
 }
 
-func TestFormHash(t *testing.T) {
+func TestFormHashIgnoresEmptyFieldsAndOuterSpace(t *testing.T) {
 	t.Parallel()
 	a := formHash(map[string]string{"name": "a", "description": "b", "style": ""})
 	same := formHash(map[string]string{"description": " b\r\n", "name": "a"})
@@ -56,7 +56,7 @@ func TestFormHash(t *testing.T) {
 }
 
 // Other versions read what this one wrote.
-func TestEntryFormat(t *testing.T) {
+func TestEntryFormatNeverChanges(t *testing.T) {
 	t.Parallel()
 	e := entry{
 		Format: 2, Collection: "images", Name: "a", Call: "c", ID: "7", Named: "n", Form: "f",
@@ -133,7 +133,7 @@ func TestUntilNextLookFollowsTheSchedule(t *testing.T) {
 	}
 }
 
-func TestBlankEntries(t *testing.T) {
+func TestEntryIsBlankWithoutARequestAndARecord(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for _, e := range []entry{{}, {Call: "c", Form: "f"}} {

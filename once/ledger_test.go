@@ -46,7 +46,7 @@ func listed(ctx context.Context, l Ledger) (states []State, failed []string) {
 	return states, failed
 }
 
-func TestInMemoryForgets(t *testing.T) {
+func TestInMemoryForgetsNoOpenRequestAndNoRecordWithoutAnID(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := InMemory()

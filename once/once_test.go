@@ -43,7 +43,7 @@ func TestStoreOfANameWithInvisibleEndsIsNotSentTwiceAfterAGatewayTimeout(t *test
 	}
 }
 
-func TestStoreAtOnce(t *testing.T) {
+func TestStoreAtOnceCreatesOneRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		processes := []*process{w.process(t), w.process(t)}
 		var created atomic.Int32
@@ -85,7 +85,7 @@ func TestRestartsProlongNothing(t *testing.T) {
 }
 
 // A record that was created is never sent again, whatever lists show, until Delete frees the name.
-func TestStoreAfterDone(t *testing.T) {
+func TestStoreDoesNotSendAgainWhatWasCreatedUntilDelete(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, ""))
@@ -99,7 +99,7 @@ func TestStoreAfterDone(t *testing.T) {
 }
 
 // A call whose request created nothing does not send again, and leaves the name to any form.
-func TestStoreSendsOnce(t *testing.T) {
+func TestStoreThatCreatedNothingSendsOnceAndFreesTheName(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
@@ -113,7 +113,7 @@ func TestStoreSendsOnce(t *testing.T) {
 }
 
 // A service may change all that it stores, even the name: by its ID the record is the same.
-func TestStoreOfARewrittenRecord(t *testing.T) {
+func TestStoreKnowsARewrittenRecordByItsID(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		params := aicontent.ImageStoreParams{
 			Name: "R&D", Description: strings.Repeat("a lighthouse ", 100), Resolution: "256x256", Style: "pixel_art",
@@ -129,7 +129,7 @@ func TestStoreOfARewrittenRecord(t *testing.T) {
 
 // A service may do to the record all that the kit knows, while the process is killed once a minute: it is created once,
 // and found whole.
-func TestStoreOnAnOddService(t *testing.T) {
+func TestStoreThatIsKilledCreatesOneRecordOnAnOddService(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.FaultOn(kit.TranscriptionsStore, 1, kit.LateAct(504, 3*time.Minute))
 		var text *aicontent.Transcription
@@ -239,7 +239,7 @@ func TestAFailedSearchIsFinalForAPaidRecordOnlyIfItIsRefused(t *testing.T) {
 }
 
 // Lists that are broken for good are not asked until the end of time.
-func TestStoreWhereSearchesFailForLong(t *testing.T) {
+func TestStoreEndsWhereSearchesFailForLong(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesList, 1, emptyList)
@@ -252,7 +252,7 @@ func TestStoreWhereSearchesFailForLong(t *testing.T) {
 }
 
 // The call of one process is cancelled while its request is under way: another process waits for the record.
-func TestStoreInTwoProcesses(t *testing.T) {
+func TestStoreWaitsForTheRequestOfACancelledProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p, other := w.process(t), w.process(t)
 		var wg sync.WaitGroup
@@ -271,7 +271,7 @@ func TestStoreInTwoProcesses(t *testing.T) {
 
 // After a reset of the database another record may have the ID, or a person has renamed the record. Delete is the way
 // out.
-func TestStoreWhereTheIDIsAnothers(t *testing.T) {
+func TestStoreOfAnIDThatIsAnothersIsAConflict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
@@ -290,7 +290,7 @@ func TestStoreWhereTheIDIsAnothers(t *testing.T) {
 	})
 }
 
-func TestStoreOfAnotherForm(t *testing.T) {
+func TestStoreOfAnotherFormIsAConflict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
@@ -312,7 +312,7 @@ func TestStoreOfAnotherForm(t *testing.T) {
 }
 
 // A record that another program stored is found, and compared with nothing.
-func TestStoreWhatIsThere(t *testing.T) {
+func TestStoreFindsWhatAnotherProgramStored(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.AddImage(kit.Image{Name: "a", Description: "other", Resolution: "512x512"})
 		p := w.process(t)
@@ -323,7 +323,7 @@ func TestStoreWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestStoreOfATakenName(t *testing.T) {
+func TestStoreSearchesForATakenName(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.AddImage(listed("a"))
@@ -343,7 +343,7 @@ func TestStoreOfATakenName(t *testing.T) {
 	}, kit.UniqueNames)
 }
 
-func TestFind(t *testing.T) {
+func TestFindWaitsForTheRecordOfAnOpenRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		_, err := p.Images.Find(p, "a")
@@ -361,7 +361,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-func TestDelete(t *testing.T) {
+func TestDeleteFreesTheNameAndMayBeRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		require.NoError(t, p.Images.Delete(p, "a"), "that there was none is no error")
@@ -382,7 +382,7 @@ func TestDelete(t *testing.T) {
 }
 
 // A person deletes the record without the ledger: it is stored again, but not while a replica may lag.
-func TestStoreOfADeletedRecord(t *testing.T) {
+func TestStoreCreatesADeletedRecordAgainAfterTheSettleTime(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
@@ -405,7 +405,7 @@ func TestStoreOfADeletedRecord(t *testing.T) {
 }
 
 // A service may create a record without telling its ID. The list has it, though perhaps not yet.
-func TestStoreOfARecordWithoutAnID(t *testing.T) {
+func TestStoreFindsARecordWhoseResponseHasNoID(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, `{"data":{"name":"a"}}`).Acting())
 		assert.NotEmpty(t, w.process(t).creates(t, job("a")).ID)

@@ -35,7 +35,7 @@ func TestLedgersKeepTheirPromise(t *testing.T) {
 }
 
 // The costs of a call, as the package doc has them.
-func TestCosts(t *testing.T) {
+func TestCallsCostWhatThePackageDocSays(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.AddImage(listed("listed"))
 		p := w.process(t)
@@ -64,7 +64,7 @@ func TestCosts(t *testing.T) {
 }
 
 // Each Put of a call fails, or is written although it fails: there is one record, and no false word on it.
-func TestLedgerThatFails(t *testing.T) {
+func TestLedgerThatFailsMakesNoSecondRecord(t *testing.T) {
 	for _, c := range []struct {
 		first, times int // Puts that fail
 		written      bool
@@ -105,7 +105,7 @@ func TestLedgerThatFails(t *testing.T) {
 }
 
 // A request whose announcement cannot be renewed is cut off before another process may send one.
-func TestLedgerThatFailsWhileSending(t *testing.T) {
+func TestLedgerThatFailsWhileSendingCutsOffTheRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		time.AfterFunc(time.Second, func() {
@@ -135,7 +135,7 @@ func TestLedgerThatFailsWhileSending(t *testing.T) {
 
 // An announcement counts from the beginning of its Put, because others may see it from then on. A Put that took too
 // long is none.
-func TestLedgerThatIsSlow(t *testing.T) {
+func TestLedgerThatIsSlowMakesNoAnnouncement(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.Ledger.before = func(int, string, string) { time.Sleep(2 * time.Minute) }
@@ -183,7 +183,7 @@ func TestNoCallWaitsForARequestThatWasCancelledWhileItWasAnnounced(t *testing.T)
 }
 
 // A renewal that seemed to fail arrives late, just before the result: it is the call's own, and nothing is lost.
-func TestHeartbeatThatArrivesLate(t *testing.T) {
+func TestHeartbeatThatArrivesLateLosesNoResult(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.Ledger.before = func(n int, key, version string) {
 			if n != 2 {
@@ -204,7 +204,7 @@ func TestHeartbeatThatArrivesLate(t *testing.T) {
 }
 
 // Another call wrote the entry while this one was sending, because this process was suspended: its request is cut off.
-func TestRequestThatIsOvertaken(t *testing.T) {
+func TestRequestThatIsOvertakenIsCutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(time.Minute))
 		time.AfterFunc(20*time.Second, func() { w.write(t, "a", entryOf(`,"until":"2000-01-01T00:17:20Z"`)) })
@@ -218,7 +218,7 @@ func TestRequestThatIsOvertaken(t *testing.T) {
 
 // Another process found the record while this one was still waiting for the response: it is the record of this request,
 // which is paid for, and the response is worth waiting for.
-func TestRequestWhoseRecordIsFound(t *testing.T) {
+func TestRequestWhoseRecordIsFoundIsNotCutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		time.AfterFunc(20*time.Second, func() {
 			w.write(t, "a", entryOf(`,"until":"2000-01-01T00:17:00Z","made":"2000-01-01T00:00:20Z","id":"1"`))
@@ -229,7 +229,7 @@ func TestRequestWhoseRecordIsFound(t *testing.T) {
 }
 
 // A long request stays announced, and no other call sends.
-func TestLongRequest(t *testing.T) {
+func TestLongRequestStaysAnnounced(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p, q := w.process(t), w.process(t)
 		var wg sync.WaitGroup
@@ -249,7 +249,7 @@ func TestLongRequest(t *testing.T) {
 }
 
 // A clock that is ahead is not waited for: the limit is the time that a correct one could have written.
-func TestClockThatIsAhead(t *testing.T) {
+func TestClockThatIsAheadProlongsNoWaitBeyondTheLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		p := w.process(t, once.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
@@ -300,7 +300,7 @@ func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
 }
 
 // A call that would wait for longer than it may ends, and says when to call again.
-func TestWithMaxWait(t *testing.T) {
+func TestWithMaxWaitEndsACallThatSaysWhenToCallAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(40*time.Second))
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
@@ -315,7 +315,7 @@ func TestWithMaxWait(t *testing.T) {
 }
 
 // Without any wait, a call that would have to queue ends. A request under way is not ended.
-func TestWithoutAnyWait(t *testing.T) {
+func TestWithoutAnyWaitACallThatWouldQueueEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(0))
 		ended := make(chan error)
@@ -334,7 +334,7 @@ func TestWithoutAnyWait(t *testing.T) {
 
 // Calls of one process for one name go one after the other, whichever client they have: a double click costs no second
 // search. A call that leaves the queue early says what the ledger says.
-func TestCallsOfOneProcess(t *testing.T) {
+func TestCallsOfOneProcessForANameGoOneAfterTheOther(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		ledger := once.InMemory()
 		a, b := w.processOn(t, ledger), w.processOn(t, ledger)
@@ -359,7 +359,7 @@ func TestCallsOfOneProcess(t *testing.T) {
 }
 
 // A known record is not given up for a proxy's page, and needs no file.
-func TestKnownRecordThatCannotBeShown(t *testing.T) {
+func TestKnownRecordThatCannotBeShownIsNotGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault kit.Fault
 		want  string
@@ -390,7 +390,7 @@ func TestKnownRecordThatCannotBeShown(t *testing.T) {
 }
 
 // A file is opened only to send it, and its error is the record's.
-func TestFileThatIsGone(t *testing.T) {
+func TestFileIsOpenedOnlyToSendIt(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		params := recording("a")
@@ -410,7 +410,7 @@ func TestFileThatIsGone(t *testing.T) {
 }
 
 // Show may leave the ID out: the ledger knows it, or the list.
-func TestDeleteWhereShowHasNoID(t *testing.T) {
+func TestDeleteNeedsNoIDFromShow(t *testing.T) {
 	hide := kit.OnResponse(func(r *kit.Response) {
 		if r.Request.Method == http.MethodGet && r.Request.RecordID != "" {
 			r.SetJSON(map[string]any{"data": map[string]any{"name": "a"}})
@@ -432,7 +432,7 @@ func TestDeleteWhereShowHasNoID(t *testing.T) {
 }
 
 // Delete of a record that is gone, or that a replica does not show yet, frees the name at once.
-func TestDeleteOfARecordThatShowDoesNotKnow(t *testing.T) {
+func TestDeleteOfARecordThatShowLacksFreesTheNameAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
@@ -449,7 +449,7 @@ func TestDeleteOfARecordThatShowDoesNotKnow(t *testing.T) {
 }
 
 // A firewall's page says nothing of the request: no call waits, and the next one finds what was paid.
-func TestStoreBehindAFirewall(t *testing.T) {
+func TestStoreAfterAFirewallsPageFindsWhatWasPaid(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(403).Acting())
@@ -462,7 +462,7 @@ func TestStoreBehindAFirewall(t *testing.T) {
 }
 
 // An entry that cannot be read may be of a newer version: nothing is sent, and nothing overwritten.
-func TestEntryThatCannotBeRead(t *testing.T) {
+func TestEntryThatCannotBeReadIsNotOverwritten(t *testing.T) {
 	for _, entry := range []string{`{"format":1}`, `{`, `{"format":2,"made":7}`} {
 		bubbleOf(t, entry, func(t *testing.T, w *world) {
 			w.write(t, "a", entry)
@@ -478,7 +478,7 @@ func TestEntryThatCannotBeRead(t *testing.T) {
 }
 
 // A call that ends early says what is known, and the next one knows it, too.
-func TestContextThatEnds(t *testing.T) {
+func TestCallThatEndsEarlySaysWhatIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
@@ -509,7 +509,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 // An attempt that panics may have been executed. The name is free at once, and its record looked for.
-func TestPanic(t *testing.T) {
+func TestRecordOfAnAttemptThatPanicsIsFound(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		client, err := once.New(w.Client(afterStore(func(*http.Response) (*http.Response, error) {
 			panic("a middleware")
@@ -537,7 +537,7 @@ func TestALedgerThatPanicsWhileARequestIsSentDoesNotEndTheProcess(t *testing.T) 
 }
 
 // A hook sees all requests, and can tell searches.
-func TestIsSearch(t *testing.T) {
+func TestIsSearchTellsSearchesFromOtherRequests(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		var seen []string
@@ -557,7 +557,7 @@ func TestIsSearch(t *testing.T) {
 
 // A hook that refuses the create request has sent nothing, and the name is as before. A cancelled request of its own is
 // no cancellation of the call.
-func TestHookThatRefuses(t *testing.T) {
+func TestHookThatRefusesLeavesTheNameFree(t *testing.T) {
 	for _, own := range []error{errors.New("the day's limit"), fmt.Errorf("the hook's own: %w", context.Canceled)} {
 		bubbleOf(t, own.Error(), func(t *testing.T, w *world) {
 			p := w.process(t)
@@ -577,7 +577,7 @@ func TestHookThatRefuses(t *testing.T) {
 }
 
 // Arguments that are invalid send nothing.
-func TestArgumentsThatAreInvalid(t *testing.T) {
+func TestInvalidArgumentsSendNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		params := job("a")
@@ -604,7 +604,7 @@ func TestArgumentsThatAreInvalid(t *testing.T) {
 }
 
 // The error of a request that is refused for good is returned without a wait.
-func TestStoreThatIsRefused(t *testing.T) {
+func TestStoreThatIsRefusedForGoodEndsWithoutAWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
@@ -617,7 +617,7 @@ func TestStoreThatIsRefused(t *testing.T) {
 }
 
 // Several records with the name: none of them can be told to be the one that is meant.
-func TestSeveralRecords(t *testing.T) {
+func TestSeveralRecordsOfANameAreAConflict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		for range 2 {
 			w.AddImage(listed("a"))
@@ -631,7 +631,7 @@ func TestSeveralRecords(t *testing.T) {
 	})
 }
 
-func TestNew(t *testing.T) {
+func TestNewRefusesWhatCannotBeUsed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	bubble(t, func(t *testing.T, w *world) {
@@ -663,7 +663,7 @@ func TestNew(t *testing.T) {
 }
 
 // Accounts of one base URL do not meet, though they share a ledger.
-func TestWithScope(t *testing.T) {
+func TestWithScopeKeepsAccountsApart(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		eu, us := w.process(t, once.WithScope("eu")), w.process(t, once.WithScope("us"))
 		image := eu.creates(t, job("a"))
@@ -672,7 +672,7 @@ func TestWithScope(t *testing.T) {
 	})
 }
 
-func TestWithSettleTime(t *testing.T) {
+func TestWithSettleTimeSaysHowLongToWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		for _, d := range []time.Duration{0, time.Minute} {
 			p := w.process(t, once.WithSettleTime(d))
@@ -698,7 +698,7 @@ func TestTheLongestSettleTimeIsWaitedFor(t *testing.T) {
 }
 
 // The log says what a call waits for, and no description or key.
-func TestWithLogger(t *testing.T) {
+func TestWithLoggerSaysWhatIsWaitedForAndNoContent(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		p := w.process(t, once.WithLogger(nil), once.WithLogger(slog.New(slog.NewJSONHandler(&log, nil))))

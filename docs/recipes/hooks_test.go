@@ -21,7 +21,7 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-func TestDailyLimit(t *testing.T) {
+func TestDailyLimitCountsOnlyWhatMayHaveBeenBilled(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		client := srv.Client(dailyLimit(2))
 		store := func(opts ...aicontent.CallOption) error {
@@ -112,7 +112,7 @@ func TestBreakerLetsSearchesPass(t *testing.T) {
 	})
 }
 
-func TestMetrics(t *testing.T) {
+func TestMetricsTellAResponseWithoutARecordFromSuccess(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	option, err := metrics(provider.Meter("recipes"))
@@ -143,7 +143,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // Pictures are many and small, and the limiter of the client leaves them out.
-func TestLimitDownloads(t *testing.T) {
+func TestLimitDownloadsLimitsNoAPICalls(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.AddImage(aicontenttest.Image{ID: "7"})
 		client := srv.Client(limitDownloads(rate.NewLimiter(rate.Every(time.Second), 1)))

@@ -194,7 +194,7 @@ func unreliable(t *testing.T) *aicontenttest.Server {
 
 // Eight processes that share a ledger are killed at random, while the service finishes the requests that it has
 // received. No name has two records, and each call's result is true.
-func TestProcessesThatAreKilled(t *testing.T) {
+func TestProcessesThatAreKilledStoreNoNameTwice(t *testing.T) {
 	for _, program := range []string{"stores all in Dir", "stores all in SQLite"} {
 		t.Run(program, func(t *testing.T) {
 			if !*killsEnd {

@@ -16,7 +16,7 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-func TestLedgerInSQLite(t *testing.T) {
+func TestLedgerInSQLiteKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	testLedger(t, "sqlite", filepath.Join(t.TempDir(), "ledger.db")+SQLiteSettings)
 }

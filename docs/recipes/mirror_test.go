@@ -144,7 +144,7 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 	}
 }
 
-func TestMirror(t *testing.T) {
+func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {
 	folder := t.TempDir()
 	hidden := false
 	hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {

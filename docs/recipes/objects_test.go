@@ -21,7 +21,7 @@ import (
 )
 
 // Objects have a size and can be opened again: they are never chunked, and a retry sends all of them.
-func TestTranscribeObject(t *testing.T) {
+func TestTranscribeObjectIsNeverChunkedAndMayBeSentAgain(t *testing.T) {
 	files, err := fileblob.OpenBucket(t.TempDir(), nil)
 	require.NoError(t, err)
 	recording := []byte(strings.Repeat("a voice message ", 10_000))

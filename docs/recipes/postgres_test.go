@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLedgerInPostgreSQL(t *testing.T) {
+func TestLedgerInPostgreSQLKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	testLedger(t, "pgx", postgres(t))
 }

@@ -31,7 +31,7 @@ func TestALostResponseCostsNothing(t *testing.T) {
 	})
 }
 
-func TestTheProgramsOfREADME(t *testing.T) {
+func TestTheProgramsOfREADMEWork(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	client := srv.Client()
 	t.Chdir(t.TempDir())
@@ -70,7 +70,7 @@ func TestReportNamesStatusAndRequest(t *testing.T) {
 }
 
 // A check of the deployment's health must not retry, nor hide a key that is refused.
-func TestReady(t *testing.T) {
+func TestReadyNeitherRetriesNorHidesARefusedKey(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	require.NoError(t, ready(t.Context(), srv.Client()))
 	srv.Fault(aicontenttest.Status(http.StatusServiceUnavailable, `{"message":"Back soon."}`))

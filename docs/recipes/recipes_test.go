@@ -33,7 +33,7 @@ func write(t *testing.T, name, kind string, der []byte) string {
 	return path
 }
 
-func TestClientWithCA(t *testing.T) {
+func TestClientWithCATrustsItsAuthority(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	client, err := clientWithCA(srv.URL, srv.APIKey, write(t, "ca.pem", "CERTIFICATE", srv.Certificate().Raw))
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestClientWithCA(t *testing.T) {
 	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "without the CA: %v", err)
 }
 
-func TestClientWithCertificate(t *testing.T) {
+func TestClientWithCertificateShowsItToTheService(t *testing.T) {
 	certificate, _ := fakes.Certificate(t, time.Now().Add(time.Hour), "gallery")
 	private, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestClientWithCertificate(t *testing.T) {
 	assert.Equal(t, []string{"gallery", "gallery"}, names)
 }
 
-func TestThroughProxy(t *testing.T) {
+func TestThroughProxyLogsInToTheProxy(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	u, err := url.Parse(srv.URL)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestThroughProxy(t *testing.T) {
 	assert.Equal(t, []string{"CONNECT content.example.com:443 Basic " + credentials}, proxy.Requests())
 }
 
-func TestProxyThatRefuses(t *testing.T) {
+func TestProxyThatRefusesIsNamedWithoutItsPassword(t *testing.T) {
 	hc := throughProxy(fakes.StartTunnel(t, "").Addr().String(), "gallery", "wrong")
 	through := aicontent.WithHTTPClient(hc)
 	client, err := aicontent.NewClient("https://content.example.com", "test-key", through, oneAttempt)
@@ -105,7 +105,7 @@ func TestProxyThatRefuses(t *testing.T) {
 	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 }
 
-func TestFromAddress(t *testing.T) {
+func TestFromAddressDialsFromIt(t *testing.T) {
 	addresses := make(chan string, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		addresses <- r.RemoteAddr
@@ -135,7 +135,7 @@ func inMemory(t *testing.T, test func(*testing.T, *aicontenttest.Server), opts .
 	})
 }
 
-func TestSigning(t *testing.T) {
+func TestSigningSignsAndDatesARequest(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	_, err := srv.Client(signing([]byte("secret"))).Images.Store(t.Context(), image)
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 	})
 }
 
-func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
+func TestClientsWithLimitsPatienceAndLogsWork(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	client, err := limitedClient(srv.URL, srv.APIKey)
 	require.NoError(t, err)
@@ -204,7 +204,7 @@ func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestRotating(t *testing.T) {
+func TestRotatingReadsTheKeyAgainAfterA401(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(path, []byte("the-old-key"), 0o600))
 	rotate := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
@@ -267,7 +267,7 @@ func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
 	assert.Equal(t, 3, at, "the last page may grow")
 }
 
-func TestPages(t *testing.T) {
+func TestEverythingCollectsAllPagesInOrder(t *testing.T) {
 	srv := withStudies(t, 230)
 	all, err := everything(t.Context(), srv.Client())
 	require.NoError(t, err)

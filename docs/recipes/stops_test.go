@@ -89,7 +89,7 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 
 // A process is stopped while it sends, as by a laptop that is closed, and then continues, or is killed. Meanwhile
 // nobody else sends, or is told that nothing was sent; afterwards there is one record.
-func TestProcessesThatAreStopped(t *testing.T) {
+func TestProcessesThatAreStoppedStoreOneRecord(t *testing.T) {
 	for _, where := range []string{"before the first byte", "in mid-upload", "behind the last byte"} {
 		for _, end := range []syscall.Signal{syscall.SIGCONT, syscall.SIGKILL} {
 			t.Run(where+"/"+end.String(), func(t *testing.T) {

@@ -109,7 +109,7 @@ func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
 	}
 }
 
-func TestPictureIsSlow(t *testing.T) {
+func TestHalfASlowPictureIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
 			aicontenttest.LatencyOn(aicontenttest.ImagesDownload, 20*time.Second))
@@ -127,7 +127,7 @@ func TestPictureIsSlow(t *testing.T) {
 	})
 }
 
-func TestIllustrateOnEveryDeployment(t *testing.T) {
+func TestIllustrateWorksOnEveryDeployment(t *testing.T) {
 	for _, personality := range aicontenttest.Personalities() {
 		synctest.Test(t, func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), personality)
@@ -139,7 +139,7 @@ func TestIllustrateOnEveryDeployment(t *testing.T) {
 	}
 }
 
-func TestIllustrateInAnyOrderOfFaults(t *testing.T) {
+func TestIllustrateMakesOneImageInAnyOrderOfFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
@@ -152,7 +152,7 @@ func TestIllustrateInAnyOrderOfFaults(t *testing.T) {
 	}
 }
 
-func TestOwnHTTPClient(t *testing.T) {
+func TestHTTPClientOfTheServerTrustsItsCertificate(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	client, err := aicontent.NewClient(srv.URL, srv.APIKey,
 		aicontent.WithHTTPClient(srv.HTTPClient()),
@@ -166,7 +166,7 @@ func TestOwnHTTPClient(t *testing.T) {
 	}
 }
 
-func TestResponseOfOurDeployment(t *testing.T) {
+func TestRecordInTheEnvelopeOfOurDeploymentIsRead(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 		r.Header.Set("X-Request-Id", "4711")
 		r.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
@@ -178,7 +178,7 @@ func TestResponseOfOurDeployment(t *testing.T) {
 	}
 }
 
-func TestCompareRecords(t *testing.T) {
+func TestRecordsCompareByTheirFields(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	srv.AddImage(aicontenttest.Image{
 		ID: "7", Name: "Lighthouse",
@@ -198,7 +198,7 @@ func TestCompareRecords(t *testing.T) {
 	}
 }
 
-func TestWhatWasSent(t *testing.T) {
+func TestRequestsShowWhatWasSent(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: new(true)})
 	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted {

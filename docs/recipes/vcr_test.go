@@ -50,7 +50,7 @@ func recorded(t *testing.T, recording, baseURL, apiKey string) *aicontent.Client
 	return client
 }
 
-func TestRecorded(t *testing.T) {
+func TestRecordedCallsAreReplayedAndHoldNoKey(t *testing.T) {
 	recording := filepath.Join(t.TempDir(), "lighthouse")
 	work := func(t *testing.T, baseURL, key string) {
 		client := recorded(t, recording, baseURL, key)

@@ -42,7 +42,7 @@ func serveTo(ctx context.Context, h http.Handler, method string, body io.Reader)
 	return recorder.Code
 }
 
-func TestPassOn(t *testing.T) {
+func TestPassOnStoresAFormSentTwiceOnce(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
 	h := uploads(t, srv)
 	require.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil), "nothing was sent")
@@ -131,7 +131,7 @@ func TestPassOnTellsWhoStalls(t *testing.T) {
 	})
 }
 
-func TestStatusOf(t *testing.T) {
+func TestStatusOfMapsEachErrorToItsStatus(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("a voice"), iotest.ErrReader(io.ErrUnexpectedEOF))
 	for name, test := range map[string]struct {
 		fault aicontenttest.Fault

@@ -207,7 +207,7 @@ func (f *fixture) asked(operation aicontent.Operation) bool {
 	})
 }
 
-func TestPictureFromFormToDeletion(t *testing.T) {
+func TestPictureIsCreatedFoundRenamedAndDeleted(t *testing.T) {
 	f := newFixture(t)
 	page := f.post(newPicture(), url.Values{
 		"name": {"Lighthouse"}, "description": {"A lighthouse at dusk"}, "resolution": {"256x256"}, "style": {"retro"},
@@ -235,7 +235,7 @@ func TestPictureFromFormToDeletion(t *testing.T) {
 	assert.Empty(t, f.service.Images())
 }
 
-func TestRecordingFromFormToDeletion(t *testing.T) {
+func TestRecordingIsUploadedCorrectedFoundAndDeleted(t *testing.T) {
 	f := newFixture(t)
 	fields := map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"}
 	says(t, f.upload(newRecording(), fields, "keeper.wav", recording(100)), "Here it is.")

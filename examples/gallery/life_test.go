@@ -45,7 +45,7 @@ func eachWay(t *testing.T, test func(t *testing.T, f *fixture, p *tab)) {
 	})
 }
 
-func TestLifeOfAPictureInTheBrowser(t *testing.T) {
+func TestPictureIsCreatedFoundRenamedAndDeletedInTheBrowser(t *testing.T) {
 	eachWay(t, func(t *testing.T, f *fixture, p *tab) {
 		f.service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Style: "anime"})
 		p.do(chromedp.Navigate(f.srv.URL+"/"), chromedp.Click(css("a.button")))
@@ -80,7 +80,7 @@ func TestLifeOfAPictureInTheBrowser(t *testing.T) {
 	})
 }
 
-func TestLifeOfARecordingInTheBrowser(t *testing.T) {
+func TestRecordingIsUploadedCorrectedFoundAndDeletedInTheBrowser(t *testing.T) {
 	eachWay(t, func(t *testing.T, f *fixture, p *tab) {
 		p.do(chromedp.Navigate(f.srv.URL+"/recordings"), chromedp.Click(css("a.button")))
 		p.says("Audio file")
@@ -263,7 +263,7 @@ func TestEverythingCanBeDoneWithTheKeyboard(t *testing.T) {
 }
 
 // Names of any length leave the grid as it is, the fields of a form stand in pairs, and buttons have their words.
-func TestLayoutOnAScreenAndOnAPhone(t *testing.T) {
+func TestLayoutHoldsLongNamesOnAScreenAndOnAPhone(t *testing.T) {
 	f := newFixture(t)
 	long := strings.Repeat("The lighthouse keeper looks out over the harbor ", 20)
 	for _, name := range []string{"Fox", long, strings.ReplaceAll(long, " ", "")} {

@@ -42,7 +42,7 @@ func lastOf(t *testing.T, ctx context.Context, s *Sender, req Request, set Setti
 	return f.Last
 }
 
-func TestHeaderOfAnAttempt(t *testing.T) {
+func TestAttemptHasTheHeadersOfItsKindAndAPictureNoKey(t *testing.T) {
 	t.Parallel()
 	ofAPI := http.Header{
 		"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Authorization": {"Bearer " + fakes.Key},
@@ -254,7 +254,7 @@ func TestTheErrorOfHTTPClientIsUnwrapped(t *testing.T) {
 	assert.Equal(t, boom, lastOf(t, t.Context(), senderOver(lost), req, atOnce).Err)
 }
 
-func TestWhyAnAttemptEnded(t *testing.T) {
+func TestAttemptTellsWhyItEndedAndIfAllWasSent(t *testing.T) {
 	t.Parallel()
 	wav := upload.Bytes([]byte("RIFF"))
 	broken := upload.Reader(iotest.ErrReader(errors.New("the disk is gone")))
@@ -358,7 +358,7 @@ type closer func()
 func (closer) Read([]byte) (int, error) { return 0, io.EOF }
 func (c closer) Close() error           { c(); return nil }
 
-func TestInspectLooksAtTheFile(t *testing.T) {
+func TestInspectReturnsTheSizeOfAFileThatMayBeSent(t *testing.T) {
 	t.Parallel()
 	wav := upload.Bytes([]byte("RIFF\x04\x00\x00\x00WAVE"))
 	size, problem, err := Inspect(t.Context(), upload.File{Name: "a.wav", Source: wav}, 0)

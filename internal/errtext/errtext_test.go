@@ -79,7 +79,7 @@ func bodies(t testing.TB) map[string][]byte {
 }
 
 // An error that does not name its cause, or buries it in a page, cannot be acted on.
-func TestErrorsOfEveryShape(t *testing.T) {
+func TestMessageIsReadFromErrorsOfEveryShape(t *testing.T) {
 	found := 0
 	for name, body := range bodies(t) {
 		want, listed := messages[name]
@@ -102,7 +102,7 @@ func assertRead(t *testing.T, body, message string, fields fieldTexts, name stri
 }
 
 // The service's texts about a field must be found under the field's name, even if that name also describes errors.
-func TestFieldsNamedLikeDescriptions(t *testing.T) {
+func TestFieldsMayBeNamedLikeDescriptions(t *testing.T) {
 	for body, want := range map[string]fieldTexts{
 		`{"errors":{"name":"is taken","description":"is long"}}`:   {"name": {"is taken"}, "description": {"is long"}},
 		`{"errors":{"message":"is long","detail":["is short"]}}`:   {"message": {"is long"}, "detail": {"is short"}},
@@ -222,7 +222,7 @@ func assertLine(t testing.TB, text string) {
 }
 
 // An error's text is read by people on call: it says everything once, without double punctuation.
-func TestText(t *testing.T) {
+func TestTextSaysEverythingOnce(t *testing.T) {
 	for _, test := range []struct {
 		message string
 		fields  fieldTexts

@@ -18,7 +18,7 @@ var lists = map[string]string{
 }
 
 // A list that is read short, or from the wrong place, is a loss that no one sees.
-func TestListsOfEveryShape(t *testing.T) {
+func TestListIsReadFromEveryShape(t *testing.T) {
 	for name, body := range fixtures[any](t, "lists", nil) {
 		want, other := lists[name]
 		if !other {
@@ -40,7 +40,7 @@ func TestListsOfEveryShape(t *testing.T) {
 }
 
 // A response without a list must not be taken for an empty one.
-func TestResponsesThatHoldNoList(t *testing.T) {
+func TestResponseWithoutAListIsNotAnEmptyOne(t *testing.T) {
 	table := map[string]error{
 		"empty-object.json":            ErrNoList,
 		"record.json":                  ErrNoList,
@@ -113,7 +113,7 @@ func TestObjectsWithNumbersForNamesAreLists(t *testing.T) {
 }
 
 // A null in the place of a list may be an empty one: the members around it tell.
-func TestNullInThePlaceOfAList(t *testing.T) {
+func TestNullInThePlaceOfAListKeepsTheMembersAroundIt(t *testing.T) {
 	for text, around := range map[string]string{
 		`null`:                                    "",
 		`{"data":null,"total":0}`:                 "0",
@@ -136,7 +136,7 @@ func TestNullInThePlaceOfAList(t *testing.T) {
 }
 
 // Case and underscores do not count in a name, and everything else does.
-func TestMembersThatResembleAName(t *testing.T) {
+func TestOnlyCaseAndUnderscoresDoNotCountInAName(t *testing.T) {
 	for text, want := range map[string]string{
 		`"last_page":1`:              "1",
 		`"lastPage":1`:               "1",
@@ -165,7 +165,7 @@ func TestMembersThatResembleAName(t *testing.T) {
 }
 
 // A few kilobytes on the wire must not become gigabytes of memory.
-func TestTooManyItems(t *testing.T) {
+func TestListOfTooManyItemsIsRefused(t *testing.T) {
 	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
 	many := list(maxItems + 1)
 	for text, want := range map[string]int{list(maxItems): maxItems, `{"items":` + many + `,"data":[7]}`: 1} {
@@ -181,7 +181,7 @@ func TestTooManyItems(t *testing.T) {
 }
 
 // The members around a list tell of the next page: those beside the list go before those further out.
-func TestMembersAroundAList(t *testing.T) {
+func TestMembersBesideAListGoBeforeThoseFurtherOut(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"data":[],"next":1}`:                                       "1",
 		`{"next":1,"data":[]}`:                                       "1",

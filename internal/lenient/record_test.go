@@ -98,7 +98,7 @@ func parsed(t testing.TB, body string) Value {
 }
 
 // A record that was paid for must be read whatever the response looks like.
-func TestRecordsOfEveryShape(t *testing.T) {
+func TestRecordIsReadFromEveryShape(t *testing.T) {
 	for name, body := range fixtures[any](t, "records", nil) {
 		v := parsed(t, string(body))
 		var raw Value
@@ -124,7 +124,7 @@ func TestRecordsOfEveryShape(t *testing.T) {
 }
 
 // A response without a record must not become an empty one, and an error must not become a record without an ID.
-func TestResponsesThatHoldNoRecord(t *testing.T) {
+func TestResponseWithoutARecordIsAnError(t *testing.T) {
 	table := map[string]error{}
 	for err, names := range map[error]string{
 		ErrNoRecord: "array.json data-array.json data-empty.json data-null.json empty-object.json null.json " +
@@ -154,7 +154,7 @@ func TestResponsesThatHoldNoRecord(t *testing.T) {
 }
 
 // Of several objects that look like the record only one is: with another one's ID the caller deletes another record.
-func TestWhichObjectIsTheRecord(t *testing.T) {
+func TestOutermostObjectThatLooksLikeTheRecordIsRead(t *testing.T) {
 	for text, want := range map[string]string{
 		// The outermost with an ID and a name.
 		`{"id":1,"name":"a","data":{"id":2,"name":"b"}}`:                              "1 a",
@@ -235,7 +235,7 @@ func TestWhichObjectIsTheRecord(t *testing.T) {
 }
 
 // A refusal with status 200 must not pass for a record that was created.
-func TestObjectsThatSayTheyAreErrors(t *testing.T) {
+func TestObjectThatSaysItIsAnErrorIsNoRecord(t *testing.T) {
 	for _, text := range []string{
 		`{"status":"error","name":"ValidationException"}`, `{"name":"a","status":"Fail"}`, `{"name":"a","error":"no"}`,
 		`{"name":"a","error":true}`,
@@ -291,7 +291,7 @@ func TestOneFieldOfItsTypeIsEnough(t *testing.T) {
 }
 
 // A record in another order than the fields, or with fewer members, must read the same.
-func TestMembersInAnyOrder(t *testing.T) {
+func TestMembersAreReadInAnyOrder(t *testing.T) {
 	members := []string{
 		`"id":7`, `"name":"Pier"`, `"x":[1]`, `"favorite":true`, `"created_at":"2024-05-04T10:11:12Z"`,
 		`"style":"retro"`, `"idx":1`, `"nam":1`,
@@ -307,7 +307,7 @@ func TestMembersInAnyOrder(t *testing.T) {
 }
 
 // The texts of a record share its memory, or have their own: each must be whole.
-func TestTextsOfEveryLength(t *testing.T) {
+func TestTextsOfEveryLengthAreWhole(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 255, largeRecord / 7, largeRecord / 6, largeRecord} {
 		name, description := strings.Repeat("ä", n), strings.Repeat("b", n)
 		p := picture{Name: "before", Style: "before", URL: "before"}
@@ -337,7 +337,7 @@ func TestKeptTextsKeepLittle(t *testing.T) {
 }
 
 // A record that was marshalled has no envelope: an object in it is its own.
-func TestBareRecords(t *testing.T) {
+func TestBareRecordHasNoEnvelope(t *testing.T) {
 	var p picture
 	Bare(parsed(t, ` {"data":{"id":9,"name":"b"},"id":7} `), &p)
 	assert.Equal(t, picture{ID: "7"}, p)
@@ -395,7 +395,7 @@ func FuzzRecord(f *testing.F) {
 }
 
 // A member whose name only looks like a field's must not be taken for it, and no field may be missed.
-func TestMembersThatLookLikeFields(t *testing.T) {
+func TestMembersThatLookLikeFieldsAreNotTakenForThem(t *testing.T) {
 	for text, id := range map[string]string{
 		`{"identity":1,"id":"7","name_de":"Leuchtturm","name":"Lighthouse"}`: "7",
 		`{"id#old":1,"id":"7","name#de":"Leuchtturm","name":"Lighthouse"}`:   "7",

@@ -109,7 +109,7 @@ func FuzzWalker(f *testing.F) {
 }
 
 // An optional member that was not sent is a missing value.
-func TestMissingValues(t *testing.T) {
+func TestMissingValuesAreZero(t *testing.T) {
 	for _, v := range []Value{"", Value("null"), Value("{}"), Value("[]"), Value("7").Member("x")} {
 		assert.Empty(t, v.Member("x"))
 		assert.Empty(t, v.Text())
@@ -126,7 +126,7 @@ func TestMissingValues(t *testing.T) {
 }
 
 // Some services escape letters that need no escape: the member has the same name all the same.
-func TestEscapedNames(t *testing.T) {
+func TestNamesMayBeEscaped(t *testing.T) {
 	for _, text := range []string{
 		`{"\u006eext":1}`, `{"ne\u0078t":1}`, `{"nex\u0074":1}`, `{"\u006e\u0065\u0078\u0074":1}`,
 	} {
@@ -138,7 +138,7 @@ func TestEscapedNames(t *testing.T) {
 }
 
 // The loops over members and elements may be left early.
-func TestLoopsEnd(t *testing.T) {
+func TestLoopsMayBeLeftEarly(t *testing.T) {
 	for name, member := range Value(`{"a":1,"b":2}`).Members() {
 		assert.Equal(t, `"a" 1`, string(name)+" "+string(member))
 		break
@@ -150,7 +150,7 @@ func TestLoopsEnd(t *testing.T) {
 }
 
 // A time that is read wrong makes a record look older than it is, and programs delete old records.
-func TestTimes(t *testing.T) {
+func TestTimesOfEveryFormatAreReadRightOrNotAtAll(t *testing.T) {
 	day := noon.Truncate(24 * time.Hour)
 	for want, texts := range map[time.Time][]string{
 		noon: {
@@ -253,7 +253,7 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-func TestWholeIDs(t *testing.T) {
+func TestIDsThatAreWholeNumbersKeepEachDigit(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"7":                      {`7`, `7.0`, `7.00`, `70e-1`, `0.7e1`},
 		"-7":                     {`-7.0`},
@@ -281,7 +281,7 @@ func TestWholeIDs(t *testing.T) {
 	}
 }
 
-func TestBooleans(t *testing.T) {
+func TestBooleansAreReadFromNumbersAndWords(t *testing.T) {
 	for want, texts := range map[bool][]string{
 		true:  {`true`, `1`, `2`, `-1`, `1e-5`, `"1"`, `"true"`, `"TRUE"`, `"\u0074rue"`},
 		false: {`false`, `0`, `0.0`, `1e999`, `"0"`, `""`, `"false"`, `"maybe"`, `[true]`},
@@ -292,7 +292,7 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumbersThatAreNotExactAreZero(t *testing.T) {
 	for want, texts := range map[int64][]string{
 		7:                {`7`, `"7"`, `7.0`},
 		-7:               {`-7`},

@@ -41,7 +41,7 @@ func TestWhiteSpaceIsTrimmed(t *testing.T) {
 	}
 }
 
-func TestCanonical(t *testing.T) {
+func TestCanonicalNameHasNoInvisibleEndsAndOneKindOfBreak(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ text, want string }{
 		"nothing":                                {"", ""},

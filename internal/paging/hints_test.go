@@ -82,7 +82,7 @@ func TestNoHintOfMorePagesIsIgnored(t *testing.T) {
 }
 
 // A header is a hint like any other.
-func TestHeadersAreHints(t *testing.T) {
+func TestLinkAndTotalHeadersLeadToTheNextPage(t *testing.T) {
 	const one = `[{"id":1}]`
 	link := func(values ...string) http.Header { return http.Header{"Link": values} }
 	total := func(n string) http.Header { return http.Header{"X-Total-Count": {n}} }
@@ -137,7 +137,7 @@ func TestEmptyPagesAreNotCountedOn(t *testing.T) {
 }
 
 // A full page is the last one only if something says so.
-func TestFullPagesThatSayWhetherMoreFollow(t *testing.T) {
+func TestFullPageIsTheLastOnlyIfSomethingSaysSo(t *testing.T) {
 	ten := records(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	for want, texts := range map[string][]string{
 		end: {
@@ -158,7 +158,7 @@ func TestFullPagesThatSayWhetherMoreFollow(t *testing.T) {
 }
 
 // A walk by cursor goes on by the number of its next page if the cursors end and a hint says that more follow.
-func TestHintsAfterCursors(t *testing.T) {
+func TestWalkGoesOnByNumberIfCursorsEndEarly(t *testing.T) {
 	ids, asked, err := walk(t, func(query url.Values) string {
 		return map[string]string{
 			"":         `{"data":[{"id":1}],"next_cursor":"a"}`,
@@ -173,7 +173,7 @@ func TestHintsAfterCursors(t *testing.T) {
 }
 
 // A service that says that more follow, and repeats its page, has no end.
-func TestHintsThatLeadToTheSamePage(t *testing.T) {
+func TestWalkEndsWhereHintsRepeatThePage(t *testing.T) {
 	for _, text := range []string{
 		`"has_more":true`, `"total":5000`, `"last_page":9`, `"next_page":2`, `"next_cursor":"a"`,
 		`"next_page_token":"a"`,
@@ -185,7 +185,7 @@ func TestHintsThatLeadToTheSamePage(t *testing.T) {
 	}
 }
 
-func TestNoRecords(t *testing.T) {
+func TestNoRecordsBelievesOnlyATotalOfZero(t *testing.T) {
 	for want, texts := range map[bool][]string{
 		true:  {`"total":0`, `"meta":{"total_count":"0"}`, `"meta":{"pagination":{"totalCount":0}}`},
 		false: {`"x":1`, `"total":1`, `"total":null`, `"total":0,"meta":{"total":7}`, `"count":0`},

@@ -65,7 +65,7 @@ func assertNext(t *testing.T, want string, s State, name string) {
 }
 
 // A page after which a walk ends too early is a loss that no one sees.
-func TestThePageAfterListsOfEveryShape(t *testing.T) {
+func TestNextPageIsFoundAfterListsOfEveryShape(t *testing.T) {
 	files, err := filepath.Glob("../lenient/testdata/lists/*")
 	require.NoError(t, err)
 	found := 0
@@ -85,7 +85,7 @@ func TestThePageAfterListsOfEveryShape(t *testing.T) {
 }
 
 // A service may replace a page size that it does not know without saying so: the page only looks short.
-func TestShortPagesOfAnotherSize(t *testing.T) {
+func TestShortPageOfAReplacedSizeIsNotTheLast(t *testing.T) {
 	for _, tt := range []struct {
 		asked string
 		count int
@@ -105,7 +105,7 @@ func TestShortPagesOfAnotherSize(t *testing.T) {
 }
 
 // Numbers that make no sense are numbers that were not sent.
-func TestOddNumbers(t *testing.T) {
+func TestNumbersThatMakeNoSenseAreIgnored(t *testing.T) {
 	for text, want := range map[string]Info{
 		`"current_page":-3,"last_page":"x","per_page":[],"total":1.5,"meta":{"total":-1}`: {},
 		// Meta goes first if it has the number.
@@ -116,7 +116,7 @@ func TestOddNumbers(t *testing.T) {
 }
 
 // A list read one record a page goes on to its end, and so does one whose last page holds a single record.
-func TestPagesOfOneRecord(t *testing.T) {
+func TestPagesOfOneRecordDoNotEndAWalkEarly(t *testing.T) {
 	for body, want := range map[string]string{
 		`"per_page":1,"total":1`:   end,
 		`"per_page":1,"total":2`:   "page=2",
@@ -129,7 +129,7 @@ func TestPagesOfOneRecord(t *testing.T) {
 }
 
 // The last page of a list with links has none to a next page.
-func TestPagesWithoutANextLink(t *testing.T) {
+func TestPageWithoutANextLinkEndsAWalkByLinks(t *testing.T) {
 	const full = 10
 	asked := func(pairs ...string) url.Values {
 		query := url.Values{"per_page": {"10"}}
@@ -171,7 +171,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 }
 
 // A service that replaced a page size, and tells the total, has more pages than the size that was asked for says.
-func TestTotalOfReplacedPageSizes(t *testing.T) {
+func TestTotalCountsTheRecordsThatCameAndNotTheSizeAskedFor(t *testing.T) {
 	query := url.Values{"per_page": {"500"}}
 	s := Start(Facts{Count: 10, Query: query, Around: around(t, `{"total":25}`)}, sizes)
 	assertNext(t, "page=2", s, "10 of 25 came")

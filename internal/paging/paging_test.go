@@ -130,7 +130,7 @@ func assertWalk(
 	assert.ErrorContains(t, err, text, name)
 }
 
-func TestWalkByCursor(t *testing.T) {
+func TestWalkFollowsCursorsToTheEnd(t *testing.T) {
 	ids, asked, err := walk(t, func(query url.Values) string {
 		return map[string]string{
 			"":     listing(`"links":{"next":"http://internal/?cursor=a%2Bb%3D"}`, 9, 8),
@@ -144,7 +144,7 @@ func TestWalkByCursor(t *testing.T) {
 }
 
 // A walk that begins in the middle goes on from there.
-func TestWalkFromAPageInTheMiddle(t *testing.T) {
+func TestWalkGoesOnFromAPageInTheMiddle(t *testing.T) {
 	ids, asked, err := walk(t, func(query url.Values) string {
 		return listing(`"meta":{"last_page":5}`, numberOf(query))
 	}, url.Values{"page": {"3"}})
@@ -154,7 +154,7 @@ func TestWalkFromAPageInTheMiddle(t *testing.T) {
 }
 
 // A walk that would never end, or give the same records for ever, must say so instead.
-func TestWalksThatWouldNotEnd(t *testing.T) {
+func TestWalkThatWouldNotEndSaysWhy(t *testing.T) {
 	const again = "sent the records of the previous page again"
 	counter := 0
 	for name, tt := range map[string]struct {
@@ -266,7 +266,7 @@ func TestTotalsAreHeldAgainstTheRecordsThatCame(t *testing.T) {
 }
 
 // Pages and totals change while a walk is under way. The last total counts, and no page ends the walk before it.
-func TestTotalsThatChange(t *testing.T) {
+func TestWalkKeepsToTheLastTotal(t *testing.T) {
 	const untold = `"x":1`
 	for name, tt := range map[string]struct {
 		bodies []string // of the pages; the last one also of those that follow
@@ -304,7 +304,7 @@ func TestTotalsThatChange(t *testing.T) {
 }
 
 // A page that a link led to may be the end of the links but not of the records, if the service tells a total.
-func TestTotalsAfterLinks(t *testing.T) {
+func TestWalkGoesOnByTheTotalWhereLinksEnd(t *testing.T) {
 	s := Start(page(t, listing(`"next":"?page=2","total":5`, 5, 4), nil), sizes)
 	s, _, err := s.Arrive(page(t, `{"data":`+records(3, 2)+`}`, url.Values{"page": {"2"}}))
 	require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestTotalsAfterLinks(t *testing.T) {
 }
 
 // Pages made full by new records while a walk is under way do not end it, but a service that repeats itself does.
-func TestPagesOfRecordsThatMoved(t *testing.T) {
+func TestPagesOfRecordsThatMovedDoNotEndAWalk(t *testing.T) {
 	for repeats, want := range map[int]string{0: "9 8 7 6", 1: "9 8 7 6", 2: "9 8 7 6", 3: "9 8"} {
 		ids, _, err := walk(t, func(query url.Values) string {
 			number := max(numberOf(query), 1)
@@ -340,7 +340,7 @@ func TestPagesOfRecordsThatMoved(t *testing.T) {
 
 // A few empty pages on the way, as cursors over filtered records have them, do not end a walk. The last page may be
 // empty too.
-func TestEmptyPagesOnTheWay(t *testing.T) {
+func TestEmptyPagesDoNotEndAWalk(t *testing.T) {
 	ids, _, err := walk(t, func(query url.Values) string {
 		number := numberOf(query)
 		next := fmt.Sprintf(`"links":{"next":"?page=%d"}`, number+1)
@@ -406,7 +406,7 @@ func TestStatesDoNotChange(t *testing.T) {
 }
 
 // A page that no response told of has nothing after it.
-func TestZeroState(t *testing.T) {
+func TestZeroStateHasNoNextPage(t *testing.T) {
 	var s State
 	assert.False(t, s.HasNext())
 	next, err := s.Next()

@@ -233,7 +233,7 @@ func TestKeyPrintsAsMask(t *testing.T) {
 	assert.Contains(t, log.String(), `key="[API key]"`)
 }
 
-func TestShorten(t *testing.T) {
+func TestShortenCutsNoCharacter(t *testing.T) {
 	for _, test := range []struct {
 		s     string
 		limit int
@@ -254,7 +254,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
+func TestQuoteEscapesAndShortens(t *testing.T) {
 	assert.Equal(t, `"a\n\"b"`, Quote("a\n\"b"))
 	assert.Equal(t, `"`+strings.Repeat("x", 80)+`…"`, Quote(strings.Repeat("x", 81)))
 	assert.Equal(t, `"`+strings.Repeat("é", 40)+`…"`, Quote(strings.Repeat("é", 41)))

@@ -59,7 +59,7 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 }
 
 // The form on the wire, to the byte: the fields in a fixed order, the file last.
-func TestTheFormOnTheWire(t *testing.T) {
+func TestFormHasItsFieldsInOrderAndItsFileLast(t *testing.T) {
 	const size = 12
 	file := File{Name: "interview.wav", Source: Bytes([]byte("RIFF\x04\x00\x00\x00WAVE"))}
 	body := Multipart(url.Values{
@@ -108,7 +108,7 @@ var fileNames = []struct{ given, base string }{
 }
 
 // A backslash goes before a quote: most parsers read that right, and few read the %22 of browsers.
-func TestFileNamesReadByGo(t *testing.T) {
+func TestGoReadsFileNamesAsTheyWereGiven(t *testing.T) {
 	for _, name := range fileNames {
 		body := bodyOf(t, File{Name: name.given, Source: Bytes(recording(100))})
 		text := read(t, body)
@@ -124,7 +124,7 @@ func TestFileNamesReadByGo(t *testing.T) {
 
 // An upload that broke off before its closing delimiter is sent again: Go's parser, as any other, must not have taken
 // it for whole. It takes one for whole that lacks the last line break alone.
-func TestCutFormsReadByGo(t *testing.T) {
+func TestGoTakesNoFormForWholeThatIsCutBeforeItsDelimiter(t *testing.T) {
 	const size = 100_000
 	body := bodyOf(t, wav(Bytes(recording(size))))
 	sent := read(t, body)
@@ -149,7 +149,7 @@ func TestCutFormsReadByGo(t *testing.T) {
 }
 
 // Forms carry no file, report no progress, and are always whole.
-func TestForms(t *testing.T) {
+func TestFormWithoutAFileIsAlwaysWhole(t *testing.T) {
 	body := Form(url.Values{"name": {"a b"}, "favorite": {"1"}})
 	assert.True(t, body.Replayable())
 	assert.Zero(t, body.FileSize)
@@ -174,7 +174,7 @@ func TestForms(t *testing.T) {
 }
 
 // net/http sends a request with a GetBody again by itself: a create request must never have one, and no upload.
-func TestWhatNetHTTPMaySendAgain(t *testing.T) {
+func TestNetHTTPMaySendNoPOSTAndNoUploadAgain(t *testing.T) {
 	form := Form(url.Values{"name": {"a"}})
 	for method, replay := range map[string]bool{http.MethodPost: false, http.MethodPatch: true, http.MethodPut: true} {
 		req := httptest.NewRequest(method, "/", nil)
@@ -251,7 +251,7 @@ func TestRedirectsOfUploadsAreResponses(t *testing.T) {
 }
 
 // A large form that the network stops taking must not keep a call for ever: only then is the attempt told of a form.
-func TestLargeFormsCanStall(t *testing.T) {
+func TestLargeFormThatStallsEndsTheAttempt(t *testing.T) {
 	limits := wire.Limits{Stall: time.Minute, Wait: time.Hour}
 	network := &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}
 	response := &wire.TimeoutError{Phase: wire.Waiting, Limit: time.Hour}
@@ -292,7 +292,7 @@ func TestLargeFormsCanStall(t *testing.T) {
 }
 
 // The end of a large form is the end for those that read it, such as a middleware.
-func TestLargeFormsEnd(t *testing.T) {
+func TestLargeFormIsReadToItsEnd(t *testing.T) {
 	text := strings.Repeat("x", largeForm)
 	assert.Equal(t, "d="+text, string(read(t, Form(url.Values{"d": {text}}))))
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // The problems of files are found before anything is sent, and told apart.
-func TestFileProblems(t *testing.T) {
+func TestProblemsOfFilesAreFoundBeforeAnythingIsSent(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty.wav")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
@@ -125,7 +125,7 @@ func TestFilesWithoutANameAreNotRead(t *testing.T) {
 }
 
 // A file that was just written stands at its end: the hint says how to rewind it.
-func TestFilesAtTheirEnd(t *testing.T) {
+func TestFileAtItsEndSaysHowToRewindIt(t *testing.T) {
 	f := open(t, nil)
 	_, err := f.Write(recording(1))
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestFilesAtTheirEnd(t *testing.T) {
 
 // A reader that only tells how much it still holds must be declared in full again by a second call, after one that sent
 // nothing.
-func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
+func TestReaderThatWasLookedAtKeepsItsSize(t *testing.T) {
 	file := wav(Reader(bytes.NewBuffer(recording(20_000))))
 	for range 2 {
 		assert.EqualValues(t, 20_000, bodyOf(t, file).FileSize)

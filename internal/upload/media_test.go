@@ -19,7 +19,7 @@ func fromHex(t *testing.T, text string) []byte {
 }
 
 // The extension tells the type of a file, the same on every machine.
-func TestMediaTypesByName(t *testing.T) {
+func TestExtensionTellsTheMediaType(t *testing.T) {
 	for mediaType, names := range map[string][]string{
 		"audio/aac":                {"a.aac"},
 		"audio/aiff":               {"a.aif", "a.aiff"},
@@ -44,14 +44,14 @@ func TestMediaTypesByName(t *testing.T) {
 }
 
 // The user's content type wins, and reaches the wire as it is.
-func TestMediaTypesByTheUser(t *testing.T) {
+func TestContentTypeOfTheUserWins(t *testing.T) {
 	file := File{Name: "a.mp3", ContentType: `audio/L16; rate=16000; note="as it is"`, Source: Bytes(recording(100))}
 	assert.Equal(t, file.ContentType, newService(t).takes(t, bodyOf(t, file)).mediaType)
 }
 
 // A page, a document or a picture in place of a recording is a slip that is cheaper to find before it is uploaded and
 // billed. Only such proof counts: the API names no formats.
-func TestFilesThatAreProvedToBeNoAudio(t *testing.T) {
+func TestOnlyFilesThatAreProvedToBeNoAudioAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		head []byte
 		kind string

@@ -62,7 +62,7 @@ func (r *reports) check() {
 }
 
 // A progress bar must run forwards, not too often, to exactly the end, at each attempt anew.
-func TestProgressOfAnUpload(t *testing.T) {
+func TestProgressGrowsToTheEndAtEachAttemptAndNotTooOften(t *testing.T) {
 	const size = 4 << 20
 	for name, c := range map[string]struct {
 		source   Source
@@ -130,7 +130,7 @@ func TestSlowReportsHoldTheUploadUp(t *testing.T) {
 }
 
 // A failed upload is reported up to its end, also if the context has ended and more of the file was read.
-func TestProgressOfAFailedUpload(t *testing.T) {
+func TestProgressOfAFailedUploadIsReportedUpToItsEnd(t *testing.T) {
 	for name, source := range map[string]Source{
 		"memory":      Bytes(recording(200_000)),
 		"file system": FS(fstest.MapFS{"a.wav": {Data: recording(200_000)}}, "a.wav"),
@@ -182,7 +182,7 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 
 // A panic of a callback, and an end of its goroutine, as of a test's FailNow, ends the upload: the service must not get
 // the file whole, as the call ends with an error that says nothing of a record.
-func TestReportsThatPanicOrExit(t *testing.T) {
+func TestReportThatPanicsOrExitsEndsTheUpload(t *testing.T) {
 	for kind, source := range map[string]Source{
 		"memory":      Bytes(recording(300_000)),
 		"file system": FS(fstest.MapFS{"a.wav": {Data: recording(300_000)}}, "a.wav"),

@@ -26,7 +26,7 @@ import (
 // A recording that is cut off must never be transcribed, and billed, as if it were whole: no byte of the closing
 // delimiter may be sent, and no last chunk of a body whose length is not known. An empty file that is sent on purpose
 // must still be empty.
-func TestFilesThatFailOrChangeWhileTheyAreSent(t *testing.T) {
+func TestFileThatFailsOrChangesIsNeverSentAsWhole(t *testing.T) {
 	const size = 200_000
 	data := recording(size)
 	const fewer = "has fewer than the 200000 bytes that were announced"
@@ -116,7 +116,7 @@ func (s *shrinking) Seek(offset int64, whence int) (int64, error) {
 
 // An upload that broke off is complete from the first byte of the closing delimiter on, and not before: it decides
 // whether a recording may be sent, and billed, once more.
-func TestCompleteFromTheFirstByteOfTheDelimiter(t *testing.T) {
+func TestUploadIsCompleteFromTheFirstByteOfTheDelimiterOn(t *testing.T) {
 	for kind, file := range filesOf(t, recording(1000)) {
 		body := bodyOf(t, file.File)
 		req, s := attach(t, body)
@@ -369,7 +369,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 }
 
 // A reader that ends with the context is not to blame: a file that fails is not sent again.
-func TestReadersThatEndWithTheContext(t *testing.T) {
+func TestReaderThatEndsWithTheContextIsNotBlamed(t *testing.T) {
 	var clock *wire.Clock
 	source := opening(readerFunc(func([]byte) (int, error) {
 		clock.Stop()
@@ -382,7 +382,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 }
 
 // A context that was cancelled with io.EOF as its cause must not make half a file look whole.
-func TestContextsThatEndWithEOF(t *testing.T) {
+func TestContextThatEndsWithEOFMakesNoFileWhole(t *testing.T) {
 	for name, waits := range map[string]bool{"the reader waits": true, "the reader fails": false} {
 		inBubble(t, name, func(t *testing.T) {
 			free := make(chan struct{})
@@ -433,7 +433,7 @@ func (f *failsOnce) Read(p []byte) (int, error) {
 }
 
 // A Read without room for a byte, which io.Reader allows, takes nothing.
-func TestReadsWithoutRoom(t *testing.T) {
+func TestReadWithoutRoomTakesNothing(t *testing.T) {
 	req, s := attach(t, bodyOf(t, wav(Bytes(recording(100)))))
 	for {
 		n, err := req.Body.Read(nil)
@@ -449,7 +449,7 @@ func TestReadsWithoutRoom(t *testing.T) {
 }
 
 // A source that returns single bytes has progress too, and one that has grown is not reported beyond its size.
-func TestProgressOfSingleBytes(t *testing.T) {
+func TestProgressOfSingleBytesStopsAtTheSize(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &reports{t: t}

@@ -90,7 +90,7 @@ func gone() string {
 }
 
 // A file that goes away after it was looked at is an error before anything is sent.
-func TestFilesThatGoAway(t *testing.T) {
+func TestFileThatGoesAwayIsAnErrorBeforeAnythingIsSent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(100), 0o600))
 	body := bodyOf(t, File{Name: path, Source: Path(path)})
@@ -146,7 +146,7 @@ func (s *rewound) Seek(offset int64, whence int) (int64, error) {
 
 // A file system over a network may hang when a file is opened, and a reader when it is rewound. The call ends all the
 // same, names the side that stood still, and leaves no file open. No other call touches the reader before it returns.
-func TestFilesThatHangWhenTheyAreOpened(t *testing.T) {
+func TestFileThatHangsWhenItIsOpenedEndsTheCallAndIsClosed(t *testing.T) {
 	const stall = 10 * time.Second
 	for name, c := range map[string]struct {
 		hanging func(nth int, free chan struct{}) (s Source, check func(*testing.T))
@@ -261,7 +261,7 @@ func tape(data []byte, nth int) io.Reader {
 }
 
 // A second attempt whose rewinding fails must not send the rest of the file as if it were the whole.
-func TestSecondAttemptsThatCannotRewind(t *testing.T) {
+func TestSecondAttemptThatCannotRewindSendsNothing(t *testing.T) {
 	s := newService(t)
 	// Inspect and the first attempt rewind once each.
 	body := bodyOf(t, wav(Reader(tape(recording(100_000), 3))))

@@ -32,7 +32,7 @@ const limit = 20 * time.Second
 var limits = Limits{Upload: true, Stall: limit, Wait: 2 * limit}
 
 // The reports to the clock decide when an upload has stalled, and on which side.
-func TestClocks(t *testing.T) {
+func TestClockTellsWhenAnUploadStalledAndOnWhichSide(t *testing.T) {
 	response := &TimeoutError{Phase: Waiting, Limit: 2 * limit}
 	network := &TimeoutError{Phase: Sending, Limit: limit}
 	reader := &TimeoutError{Phase: Reading, Limit: limit}
@@ -108,7 +108,7 @@ func TestClocks(t *testing.T) {
 }
 
 // Callers ask for timeouts in three ways, and must not take this one for the end of their context.
-func TestTimeoutError(t *testing.T) {
+func TestTimeoutErrorIsATimeoutButNoEndOfTheContext(t *testing.T) {
 	for want, e := range map[string]*TimeoutError{
 		"no complete response within 1s (WithWait)": {
 			Phase: Waiting, Limit: time.Second, Option: "WithWait",
@@ -133,7 +133,7 @@ func TestTimeoutError(t *testing.T) {
 }
 
 // A timer may have fired before it was set anew.
-func TestTimerThatFiredTooEarly(t *testing.T) {
+func TestTimerThatFiredTooEarlyEndsNothing(t *testing.T) {
 	ctx, clock := NewClock(t.Context(), limits)
 	clock.expire()
 	assert.NoError(t, clock.Expired())
@@ -152,7 +152,7 @@ func TestExpiredIsNoEndOfTheContext(t *testing.T) {
 }
 
 // A server that dribbles, or says nothing, holds an attempt for no longer than its wait.
-func TestSlowResponses(t *testing.T) {
+func TestServerThatDribblesHoldsNoAttemptBeyondItsWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		start, drop string
 		pause       time.Duration
@@ -189,7 +189,7 @@ func TestSlowResponses(t *testing.T) {
 }
 
 // An upload that moves may take as long as it needs, and the wait for the response begins when it is through.
-func TestSlowUploads(t *testing.T) {
+func TestUploadThatMovesMayTakeAsLongAsItNeeds(t *testing.T) {
 	for name, base := range map[string]func(*Transport) http.RoundTripper{
 		"exact":        func(t *Transport) http.RoundTripper { return t },
 		"another kind": func(t *Transport) http.RoundTripper { return New(otherKind{t.single}, false) },
@@ -358,7 +358,7 @@ func TestContextEndsConnecting(t *testing.T) {
 
 // A connection that died in silence must be noticed before a call's wait is over, so that the next one succeeds. A
 // write that fails must not hold up the other requests of its connection, nor its reader, which would notice.
-func TestBrokenHTTP2Connections(t *testing.T) {
+func TestBrokenHTTP2ConnectionIsNoticedBeforeTheWaitIsOver(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err    error // of writes; nil swallows them
 		within time.Duration
@@ -449,7 +449,7 @@ func TestNoClockRunsAfterStop(t *testing.T) {
 }
 
 // A program that makes many calls pays for each allocation of an attempt.
-func TestAllocationsOfAnAttempt(t *testing.T) {
+func TestAttemptAllocatesLittle(t *testing.T) {
 	transport := new(Transport)
 	count := testing.AllocsPerRun(1000, func() {
 		_, clock, _ := transport.Watch(t.Context(), Limits{Stall: limit, Wait: limit})

@@ -122,7 +122,7 @@ func TestARequestThatFailsOnceItIsSentHasBeenWritten(t *testing.T) {
 
 // A connection that fails before the request is written has sent nothing. A TLS connection may have sent its closing
 // alert, which counts.
-func TestResetBeforeTheFirstWrite(t *testing.T) {
+func TestConnectionResetBeforeTheFirstWriteHasSentNothing(t *testing.T) {
 	for name, end := range map[string]func(net.Conn){
 		"reset":  reset,
 		"closed": func(nc net.Conn) { nc.Close() },
@@ -191,7 +191,7 @@ func tlsDialer(config *tls.Config) func(context.Context, string, string) (net.Co
 }
 
 // net/http sees the TLS state of the connections that a caller's TLS dialer makes. A POST never goes over HTTP/2.
-func TestTLSDialers(t *testing.T) {
+func TestTLSDialersShowTheirStateAndSendNoPOSTOverHTTP2(t *testing.T) {
 	var protocols []string
 	srv, trusting := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) {
 		protocols = append(protocols, r.Method+" "+r.Proto)
@@ -255,7 +255,7 @@ func TestTLSDialers(t *testing.T) {
 }
 
 // A dialer that returns nothing at all gets an error of net/http, and no nil dereference.
-func TestDialersOfNothing(t *testing.T) {
+func TestDialerThatReturnsNothingDoesNotPanic(t *testing.T) {
 	base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, nil }}
 	got := get(t, New(base, false), "http://127.0.0.1/")
 	require.Error(t, got.err)
@@ -263,7 +263,7 @@ func TestDialersOfNothing(t *testing.T) {
 }
 
 // Requests share a connection over HTTP/2 without TLS too: the bytes of others prove nothing.
-func TestUnencryptedHTTP2(t *testing.T) {
+func TestBytesOfUnencryptedHTTP2AreNotCounted(t *testing.T) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -281,7 +281,7 @@ func TestUnencryptedHTTP2(t *testing.T) {
 }
 
 // A context that ends while an HTTP/2 request is being written leaves open whether it was sent.
-func TestInterruptedHTTP2Requests(t *testing.T) {
+func TestInterruptedHTTP2RequestCountsAsWritten(t *testing.T) {
 	reached := make(chan struct{})
 	srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) {
 		close(reached)
@@ -312,7 +312,7 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 }
 
 // Over HTTP/1.1 a context that ends before the first byte leaves nothing open.
-func TestInterruptedHTTP1Requests(t *testing.T) {
+func TestHTTP1RequestInterruptedBeforeItsFirstByteIsUnwritten(t *testing.T) {
 	c, far := countingPipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	_, clock, evidence := watch(ctx, Limits{})

@@ -12,7 +12,7 @@ import (
 )
 
 // An error whose text mentions a refused stream may be of an earlier repeat.
-func TestTextsAreNotRefusals(t *testing.T) {
+func TestErrorThatOnlyMentionsARefusalIsNone(t *testing.T) {
 	assert.False(t, Refused(errors.New("stream error: stream ID 1; REFUSED_STREAM")))
 	assert.False(t, Refused(nil))
 }

@@ -34,7 +34,7 @@ func losing(t *testing.T, secure bool) *server {
 
 // Whether a create request may be sent again rests on the transport's observations, not on the kind of error that came
 // up.
-func TestEvidence(t *testing.T) {
+func TestEvidenceIsWhatTheTransportSawAndNotTheError(t *testing.T) {
 	closed := closedPort(t)
 	s, secure := losing(t, false), losing(t, true)
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}

@@ -184,7 +184,7 @@ func TestTheHeaderOfARoundTripperIsNotChanged(t *testing.T) {
 }
 
 // A program that has turned compression off finds it so.
-func TestAcceptEncoding(t *testing.T) {
+func TestAcceptEncodingIsEmptyIfCompressionIsOff(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Join(r.Header.Values("Accept-Encoding"), "; "))
 	}))

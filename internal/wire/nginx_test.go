@@ -94,7 +94,7 @@ http {
 
 // An nginx that gives up on a slow service drops its client. Over HTTP/2 net/http sends the request again, without
 // end, and each of them may make a record. With any transport of the caller's, a POST arrives once.
-func TestNginxThatDropsItsClient(t *testing.T) {
+func TestNginxThatDropsItsClientGetsAPOSTOnce(t *testing.T) {
 	var posts atomic.Int64
 	over := make(chan struct{})
 	url, base := serveNginx(t, true, func(_ http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func TestNginxThatDropsItsClient(t *testing.T) {
 }
 
 // nginx refuses a body that is larger than client_max_body_size, or that its rules forbid, before it has read it.
-func TestNginxRefusesEarly(t *testing.T) {
+func TestEarlyRefusalOfNginxReachesTheCaller(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, base := serveNginx(t, secure, http.NotFound)
 		transport := opened(t, base)

@@ -18,7 +18,7 @@ func by(p *fakes.Tunnel) func(*http.Request) (*url.URL, error) {
 }
 
 // Without TLS a proxy would see the key, so nothing is sent, unless that is allowed. Downloads carry no key.
-func TestProxiesThatWouldSeeTheKey(t *testing.T) {
+func TestProxyThatWouldSeeTheKeyGetsNothingUnlessAllowed(t *testing.T) {
 	const clear = "http://content.example.com/tenant"
 	for _, scheme := range []string{"http", "https", "socks5"} {
 		transport := New(&http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: scheme, Host: "127.0.0.1:1"})}, false)

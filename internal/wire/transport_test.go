@@ -230,7 +230,7 @@ func asking(t *testing.T, auth tls.ClientAuthType, handler http.HandlerFunc) (ad
 }
 
 // Many goroutines keep their connections, unless the caller has set a limit.
-func TestIdleConnections(t *testing.T) {
+func TestManyIdleConnectionsAreKeptUnlessTheCallerLimitsThem(t *testing.T) {
 	limits := func(base http.RoundTripper) [2]int { // for one host, and for all
 		shared := New(base, false).shared.(*http.Transport)
 		return [2]int{shared.MaxIdleConnsPerHost, shared.MaxIdleConns}
@@ -282,7 +282,7 @@ func TestTLSSessionsAreResumed(t *testing.T) {
 }
 
 // A picture's host must not learn who the caller is, while the way to it is the caller's.
-func TestDownload(t *testing.T) {
+func TestDownloadShowsNoCertificateOfTheCaller(t *testing.T) {
 	client, _ := fakes.LoopbackCertificate()
 	srv, trusting := asking(t, tls.RequestClientCert, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, len(r.TLS.PeerCertificates))
@@ -336,7 +336,7 @@ func TestA101IsClosed(t *testing.T) {
 }
 
 // A server must not fill a program's memory with a header.
-func TestEndlessHeaders(t *testing.T) {
+func TestEndlessHeaderIsCutOff(t *testing.T) {
 	for name, tt := range map[string]struct{ start, text string }{
 		"lines":                   {"HTTP/1.1 200 OK\r\n", "X-Endless: 1\r\n"},
 		"one line":                {"HTTP/1.1 200 OK\r\nX-Endless: ", "xxxxxxxx"},
@@ -359,7 +359,7 @@ func TestEndlessHeaders(t *testing.T) {
 }
 
 // http.Client's error for a RoundTripper that returns nothing must not become a panic.
-func TestNoResponseAndNoError(t *testing.T) {
+func TestNoResponseAndNoErrorDoNotPanic(t *testing.T) {
 	transport := New(fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }), false)
 	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	assert.Error(t, err)
@@ -372,7 +372,7 @@ func TestNoResponseAndNoError(t *testing.T) {
 }
 
 // http.Client would hide a redirect to nowhere behind an error, and its status with it.
-func TestRedirectWithoutAURL(t *testing.T) {
+func TestRedirectWithoutAURLKeepsItsStatus(t *testing.T) {
 	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
 		transport := New(fakes.RoundTripper(fakes.Respond(302, "", "Location", location, "X-Other", "kept")), false)
@@ -385,7 +385,7 @@ func TestRedirectWithoutAURL(t *testing.T) {
 }
 
 // A panic of the caller's below an upload stays in the caller's goroutine.
-func TestUploadsWhoseProxyPanics(t *testing.T) {
+func TestPanicOfAProxyFuncStaysInTheCallersGoroutine(t *testing.T) {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("boom") }}
 	transport := New(base, true)
 	ctx, clock, evidence := transport.Watch(t.Context(), Limits{Upload: true})

@@ -245,7 +245,7 @@ func leakless(t *testing.T, f func(t *testing.T, s *service, c *aicontent.Client
 	s.finish(c)
 }
 
-func TestCallsThatSucceedAndFail(t *testing.T) {
+func TestCallsThatSucceedOrFailLeakNothing(t *testing.T) {
 	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
 		var group sync.WaitGroup
 		for _, kind := range kinds {
@@ -263,7 +263,7 @@ func TestCallsThatSucceedAndFail(t *testing.T) {
 	})
 }
 
-func TestCallsThatAreCancelled(t *testing.T) {
+func TestCallsThatAreCancelledLeakNothing(t *testing.T) {
 	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
 		for _, kind := range []string{"silent", "slow", "unread"} {
 			for name, call := range calls(t, c, 16<<20) {
@@ -280,7 +280,7 @@ func TestCallsThatAreCancelled(t *testing.T) {
 	})
 }
 
-func TestCallsThatTimeOut(t *testing.T) {
+func TestCallsThatTimeOutLeakNothing(t *testing.T) {
 	const limit = 20 * time.Millisecond
 	oneAttempt := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 	leakless(t, func(t *testing.T, _ *service, c *aicontent.Client) {
@@ -293,7 +293,7 @@ func TestCallsThatTimeOut(t *testing.T) {
 	}, aicontent.WithResponseTimeout(limit), aicontent.WithStoreTimeout(limit), aicontent.WithStallTimeout(limit))
 }
 
-func TestCallsWhoseContextIsOver(t *testing.T) {
+func TestCallsWhoseContextIsOverLeakNothing(t *testing.T) {
 	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -305,7 +305,7 @@ func TestCallsWhoseContextIsOver(t *testing.T) {
 }
 
 // A download has a transport that is separate from the one for the API.
-func TestDownloads(t *testing.T) {
+func TestDownloadsLeakNothing(t *testing.T) {
 	leakless(t, func(t *testing.T, s *service, c *aicontent.Client) {
 		for kind, row := range map[string]struct{ succeeds, hangs bool }{
 			"":         {succeeds: true},
@@ -338,7 +338,7 @@ func TestDownloads(t *testing.T) {
 }
 
 // A Read that hangs is left behind, because nothing can end it, and ends when it returns.
-func TestReaderThatHangs(t *testing.T) {
+func TestReaderThatHangsLeaksNothingOnceItReturns(t *testing.T) {
 	leakless(t, func(t *testing.T, _ *service, c *aicontent.Client) {
 		r, w := io.Pipe()
 		begun := make(chan struct{})

@@ -154,7 +154,7 @@ func recordsOf(t *testing.T, s *service, p parser, f form, n int, as framing) []
 }
 
 // An upload that ended before its closing delimiter is sent again: no parser may have made a record of it.
-func TestFormsCutBeforeTheirClosingDelimiter(t *testing.T) {
+func TestNoParserTakesAFormForWholeThatIsCutBeforeItsDelimiter(t *testing.T) {
 	f := recorded(t, "interview.wav", recording(300_000))
 	start := f.delimiter - len(f.file)
 	for _, p := range parsers {
@@ -181,7 +181,7 @@ func TestFormsCutBeforeTheirClosingDelimiter(t *testing.T) {
 
 // Which parsers take a form for whole that was cut inside its closing delimiter: there the outcome is unknown, and
 // nothing is sent again.
-func TestFormsCutInsideTheirClosingDelimiter(t *testing.T) {
+func TestParsersTakeFormsCutInsideTheirDelimiterAsListed(t *testing.T) {
 	f := recorded(t, "interview.wav", recording(3000))
 	for _, p := range parsers {
 		t.Run(p.name, func(t *testing.T) {
@@ -225,7 +225,7 @@ var fileNames = []struct{ given, base string }{
 }
 
 // A service must read the file name that the user gave. Where a parser reads another one, it is said here.
-func TestFileNames(t *testing.T) {
+func TestParsersReadTheFileNameThatWasGiven(t *testing.T) {
 	for _, p := range parsers {
 		t.Run(p.name, func(t *testing.T) {
 			s := serviceOf(t, p)

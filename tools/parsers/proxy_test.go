@@ -76,7 +76,7 @@ func (*cuttingProxy) forward(t *testing.T, nc net.Conn, upstream *net.TCPConn, c
 
 // A Store call whose upload breaks off is sent again where its closing delimiter was not handed to the network, and
 // makes one record, whatever parses the form. Otherwise the outcome is unknown, and nothing is sent again.
-func TestUploadsThatBreakOff(t *testing.T) {
+func TestUploadThatBreaksOffMakesAtMostOneRecord(t *testing.T) {
 	small := recording(1 << 20)
 	// When half of it is through, the buffers of the connection do not hold the rest.
 	large := recording(16 << 20)

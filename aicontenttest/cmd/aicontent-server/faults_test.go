@@ -74,7 +74,7 @@ func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 	assert.NotEqual(t, seven, statuses("8"))
 }
 
-func TestLatencyOfOneOperation(t *testing.T) {
+func TestLatencyOnDelaysItsOperationAlone(t *testing.T) {
 	url, end := served(t, "-key", "test-key", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
 	c := client(t, url, "test-key")
 	_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})

@@ -118,7 +118,7 @@ func TestQuietWritesNoLog(t *testing.T) {
 }
 
 // A wrong flag is one line, not lost above the help, and nothing is served.
-func TestBadFlags(t *testing.T) {
+func TestBadFlagIsOneLineAndNothingIsServed(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()

@@ -32,7 +32,7 @@ func TestPipesCarryMoreThanTheirBuffer(t *testing.T) {
 }
 
 // A sealed pipe takes what fits and nothing more, even if it is read.
-func TestSealedPipes(t *testing.T) {
+func TestSealedPipeTakesNoMoreThanFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := newPipe("memory")
 		_, _ = client.Write(make([]byte, 1000))
@@ -97,7 +97,7 @@ func TestPipesEndAsSocketsDo(t *testing.T) {
 	})
 }
 
-func TestPipeDeadlines(t *testing.T) {
+func TestPipesKeepTheirDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := newPipe("memory")
 		start := time.Now()
@@ -127,7 +127,7 @@ func TestPipeDeadlines(t *testing.T) {
 	})
 }
 
-func TestDialingInMemory(t *testing.T) {
+func TestDialingInMemoryReachesOnlyAnOpenServer(t *testing.T) {
 	open := func() *Network {
 		n, err := Open(Config{InMemory: true, Refuse: func(int) bool { return false }})
 		require.NoError(t, err)

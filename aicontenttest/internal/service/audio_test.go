@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAudioFormats(t *testing.T) {
+func TestAudioFormatIsReadFromTheHeadOfAFile(t *testing.T) {
 	// 16000 samples a second of two bytes, 40000 bytes of data.
 	const wavFormat = "fmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00"
 	const wavData = "data\x40\x9c\x00\x00"
