@@ -262,7 +262,7 @@ func unreadableURL(raw string) (reason, hint string) {
 	case strings.TrimSpace(raw) == "":
 		return "is required, " + exampleURL, ""
 	case strings.Contains(authority, "@"):
-		return "must not contain a user name or password; pass the API key as the second argument", ""
+		return "must not contain a user name or password; the API key is given apart from it", ""
 	case reason != "":
 		return reason, hint
 	case !strings.HasPrefix(begin, "https://") && !strings.HasPrefix(begin, "http://"):

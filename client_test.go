@@ -84,7 +84,7 @@ func TestBaseURLsRefused(t *testing.T) {
 	t.Parallel()
 	const (
 		trimmed  = " (strings.TrimSpace removes it)"
-		password = "must not contain a user name or password; pass the API key as the second argument"
+		password = "must not contain a user name or password; the API key is given apart from it"
 		insecure = "must begin with https://: http:// would show the API key to the network (WithInsecureHTTP"
 	)
 	for raw, want := range map[string]string{

@@ -15,6 +15,10 @@ import (
 
 const largestUpload = 512 << 20
 
+// recordingName returns the name of the record of a form. Its beginning is that of these records alone, or visitors
+// could ask for the records of other programs, whose names are easier to guess.
+func recordingName(r *http.Request) string { return "web-" + r.PathValue("id") }
+
 // passOn handles PUT /recordings/{id}: it streams the body to the service as it arrives. The page with the form has the
 // ID, from rand.Text, so a form that is submitted twice makes one transcription.
 func passOn(names *once.Client) http.HandlerFunc {
@@ -32,7 +36,7 @@ func passOn(names *once.Client) http.HandlerFunc {
 		defer cancel()
 		file := aicontent.FileFromReader("message.m4a", http.MaxBytesReader(w, r.Body, largestUpload))
 		file.Size = r.ContentLength
-		params := aicontent.TranscriptionStoreParams{Name: r.PathValue("id"), File: file}
+		params := aicontent.TranscriptionStoreParams{Name: recordingName(r), File: file}
 		transcription, _, err := names.Transcriptions.Store(ctx, params, aicontent.WithStallTimeout(30*time.Second))
 		if err != nil {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
@@ -48,7 +52,7 @@ func result(names *once.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
 		defer cancel()
-		transcription, err := names.Transcriptions.Find(ctx, r.PathValue("id"))
+		transcription, err := names.Transcriptions.Find(ctx, recordingName(r))
 		if err != nil {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return

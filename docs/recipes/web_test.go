@@ -68,6 +68,15 @@ func TestTextsAreNoPages(t *testing.T) {
 	}
 }
 
+func TestVisitorsReachNoRecordOfAnotherProgram(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	srv.AddTranscription(aicontenttest.Transcription{Name: "4711", Result: "a job of ours"})
+	h := uploads(t, srv)
+	assert.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil))
+	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
+	assert.Len(t, srv.Transcriptions(), 2)
+}
+
 // A recording that is too large costs the service nothing.
 func TestPassOnRefusesALargeRecordingAtOnce(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
