@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -132,6 +133,13 @@ func startCluster(t *testing.T) *cluster {
 		}, time.Minute, 10*time.Millisecond)
 	}
 	t.Setenv("NATS_URL", addresses(ports[3:]))
+	js, err := connect("")
+	require.NoError(t, err)
+	defer js.Conn().Close()
+	require.Eventually(t, func() bool { // On a busy machine, it takes longer to choose a leader than openQueue waits.
+		_, err := js.AccountInfo(t.Context())
+		return err == nil
+	}, 3*time.Minute, 50*time.Millisecond)
 	return c
 }
 
@@ -152,16 +160,23 @@ func nodeMain(args []string) {
 	node.WaitForShutdown()
 }
 
-// freePorts returns ports of loopback that nothing listens on. Nodes that restart need theirs to be known.
+// freePorts returns ports of loopback that nothing listens on. Nodes that restart need theirs to be known. Systems give
+// the ports above 32767 to others meanwhile: to connections, and to servers that take any port.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
+	for range 1000 {
+		port := 10000 + rand.IntN(22768)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, port); len(ports) == n {
+			return ports
+		}
 	}
-	return ports
+	require.Fail(t, "no free ports")
+	return nil
 }
 
 // startNode runs a NATS server in this process.

@@ -311,7 +311,7 @@ func TestASignalEndsTheCallAndItsSpansArePrinted(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait()
 			assert.Equal(t, 1, cmd.ProcessState.ExitCode())
-			assert.Contains(t, stderr.String(), "observe: transcriptions.list: context canceled")
+			assert.Contains(t, stderr.String(), "observe: transcriptions.list: "+signal.String()+" signal received")
 			assert.Len(t, spans(t, out.String())["transcriptions.list"], 1)
 		})
 	}

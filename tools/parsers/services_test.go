@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -92,13 +93,15 @@ func startPHP(records string) (*service, error) {
 	return nil, errors.New("php does not start")
 }
 
+// freePort returns a free port below those that systems give to connections, which could take it meanwhile.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for range 100 {
+		port := 10000 + rand.IntN(22768)
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, listener.Close()
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.New("no free port")
 }
 
 func startNode(records string) (*service, error) {
