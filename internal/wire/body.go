@@ -144,7 +144,6 @@ func ReadBody(resp *http.Response, limit int64) (string, error) {
 	for {
 		n, err := Read(resp.Body, piece[:])
 		body.Write(piece[:n])
-		err = redact.NotNil(err)
 		switch {
 		case int64(body.Len()) > limit:
 			err = fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
@@ -153,10 +152,10 @@ func ReadBody(resp *http.Response, limit int64) (string, error) {
 			return strings.Clone(body.String()), nil // a field of a record would keep the whole buffer
 		case err == io.EOF:
 			return body.String(), nil
-		case err != nil && !errors.Is(err, ErrCutOff):
-			err = fmt.Errorf("%w: %w", ErrCutOff, err)
-			fallthrough
 		case err != nil:
+			if err = redact.NotNil(err); !errors.Is(err, ErrCutOff) {
+				err = fmt.Errorf("%w: %w", ErrCutOff, err)
+			}
 			return body.String(), err
 		}
 	}
