@@ -61,10 +61,13 @@ func main() {
 		}
 		_ = host.CloseWithError(err) // Run returns the error, or has rejected the input.
 	}()
-	check(t.server().Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: os.Stdout}))
+	if err := t.server().Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: os.Stdout}); err != nil {
+		fmt.Fprintln(os.Stderr, "mcp:", err)
+		os.Exit(1)
+	}
 }
 
-// check ends the program if there is an error.
+// check ends the program if its arguments or its environment are wrong.
 func check(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcp:", err)

@@ -122,7 +122,7 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
 }
 
-func TestInputOutsideTheProtocolExits2AndSaysWhy(t *testing.T) {
+func TestInputOutsideTheProtocolExits1AndSaysWhy(t *testing.T) {
 	_, env := deployment(t)
 	for name, input := range map[string]string{
 		"no JSON, and much more": "no JSON\n" + strings.Repeat(" ", 1<<20),
@@ -134,7 +134,7 @@ func TestInputOutsideTheProtocolExits2AndSaysWhy(t *testing.T) {
 				cmd.Stdin = strings.NewReader(input)
 				stdout, err := cmd.Output()
 				require.Error(t, err)
-				assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+				assert.Equal(t, 1, cmd.ProcessState.ExitCode())
 				assert.Contains(t, stderr.String(), "mcp: ")
 				assert.Empty(t, stdout)
 			}
