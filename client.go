@@ -21,7 +21,6 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/redact"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Version is the SDK's version, which is part of the User-Agent header.
@@ -153,9 +152,9 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil
 	}
-	transport := wire.New(hc.Transport, c.insecure)
+	transport := engine.NewTransport(hc.Transport, c.insecure)
 	pictures := &http.Client{
-		Transport:     wire.NewDownload(hc.Transport),
+		Transport:     engine.NewPictureTransport(hc.Transport),
 		CheckRedirect: downloadRedirect(hc.CheckRedirect),
 		Timeout:       hc.Timeout,
 	}

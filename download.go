@@ -46,15 +46,15 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	req := &request{settings: set, op: imagesDownload}
 	var written int64
 	req.Request = engine.Request{
-		Name: string(ImagesDownload), Kind: engine.Fetch, Method: http.MethodGet, URL: *address,
+		Kind: engine.Fetch, Method: http.MethodGet, URL: *address,
 		Header: http.Header{"Accept": {"image/*, */*;q=0.8"}}, // some firewalls refuse a request without it
 	}
-	_, err := c.do(ctx, req, func(r engine.Reply) (content engine.Content, err error) {
+	_, err := c.do(ctx, req, func(r engine.Reply) (content engine.Content) {
 		if r.Picture == nil {
-			return contentOf(r, nil), nil
+			return contentOf(r, nil)
 		}
-		written, content, err = copyPicture(r, w, c.lastKeys())
-		return content, err
+		written, content, content.Err = copyPicture(r, w, c.lastKeys())
+		return content
 	})
 	return written, err
 }
@@ -108,11 +108,8 @@ func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, conten
 	from := &body{Reader: r.Picture}
 	head, err := readHead(from)
 	if refused, document := noPicture(r, head, err != nil); refused != "" {
-		rest, err := io.ReadAll(io.LimitReader(from, maxErrorBody))
+		rest, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
 		content.Body = string(head) + string(rest)
-		if err != nil || len(rest) == maxErrorBody { // it may end within a key
-			content.Body = keys.CutEnd(keys.Text(content.Body))
-		}
 		content.Kind = kindOf(content.Body, r.Header)
 		var message string
 		if document {

@@ -42,9 +42,8 @@ var (
 // that page's [*DecodeError]. The records before it are valid, but there may be more.
 var ErrPagination = errors.New("pagination")
 
-// ErrFile means that the file of an upload could not be sent: its reader failed or stalled, the file changed, or a
-// progress function panicked. It is in a [*ValidationError] if reading fails before the first attempt, otherwise in a
-// [*CallError].
+// ErrFile means that the file of an upload could not be read: its reader failed or panicked, or the file changed. It is
+// in a [*ValidationError] if reading fails before the first attempt, otherwise in a [*CallError].
 var ErrFile error = upload.ErrSource
 
 // ValidationError lists the problems with the arguments of a call, at most one for each field. Nothing was sent. It
@@ -328,7 +327,7 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	last := f.Last
 	reply := last.Reply
 	s := summary{
-		op: Operation(req.Name), outcome: Outcome(f.Outcome), retryable: f.Retryable,
+		op: req.op.name, outcome: Outcome(f.Outcome), retryable: f.Retryable,
 		stopped: stopped(f),
 	}
 	var message string
@@ -342,28 +341,28 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	}
 	address := f.Keys.Text(req.URL.EscapedPath())
 	switch {
-	case last.Number == 0:
+	case last.Number == 0: // it ended before the first attempt
 		e := &CallError{Method: req.Method, Path: address, Err: s.stopped, summary: s}
 		e.stopped = nil
 		e.refused = f.Why == engine.HookError || f.Why == engine.LimiterError || f.Why == engine.KeyError
 		return e
 	case reply.Status == 0 || last.Facts.Content.WriterFailed:
 		return &CallError{
-			Method: req.Method, Path: address, Attempts: f.Attempts, Err: c.explained(last, f.Keys), summary: s,
-			unwritten: reply.Status != 0, unsent: last.Facts.Seen && !last.Facts.Wrote,
+			Method: req.Method, Path: address, Attempts: last.Number, Err: c.explained(last, req.Kind, f.Keys),
+			summary: s, unwritten: reply.Status != 0, unsent: last.Facts.Unsent,
 		}
 	case reply.Status/100 == 2:
 		body := f.Keys.Text(reply.Body)
 		return &DecodeError{
 			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
 			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),
-			Attempts: f.Attempts, Err: f.Keys.Error(last.Err), summary: s,
+			Attempts: last.Number, Err: exceeded(req.Kind, f.Keys.Error(last.Err)), summary: s,
 		}
 	}
 	e := &APIError{
 		StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
 		Header: f.Keys.Header(reply.Header), Body: []byte(f.Keys.Text(reply.Body)), RetryAfter: last.RetryAfter,
-		Attempts: f.Attempts, summary: s, foreign: !isJSON(last),
+		Attempts: last.Number, summary: s, foreign: !isJSON(last),
 	}
 	e.Message, e.Fields = message, fields
 	if reply.Status/100 == 3 {
@@ -403,7 +402,7 @@ func stopped(f engine.Failure) error {
 	err := shield(f.Keys, f.Stopped)
 	switch f.Why {
 	case engine.FileError:
-		return shield(f.Keys, f.Stopped, ErrFile)
+		return exceeded(engine.Create, shield(f.Keys, f.Stopped, ErrFile))
 	case engine.LimiterError:
 		return fmt.Errorf("rate limiter: %w", err)
 	case engine.KeyError:
@@ -437,7 +436,7 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 	add(f.Stopped != nil, "not retried: %v", stopped(f))
 	hint := c.hint(req, f, fields)
 	add(hint != "", "%s", hint)
-	add(f.Attempts > 1, "attempt %d of %d", f.Attempts, max(f.Attempts, req.policy.MaxAttempts))
+	add(last.Number > 1, "attempt %d of %d", last.Number, max(last.Number, req.policy.MaxAttempts))
 	id := last.Reply.RequestID()
 	add(id != "", "request %s", id)
 	add(last.Reply.Status == 0, "host %s", req.URL.Host)
@@ -447,7 +446,7 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 // hint returns the next step for the programmer, if there is one.
 func (c *Client) hint(req *request, f engine.Failure, fields map[string][]string) string {
 	last, status := f.Last, f.Last.Reply.Status
-	file := req.Body != nil && req.Body.Tracked() && req.Kind == engine.Create
+	file := req.Body != nil && req.Body.HasFile()
 	switch foreign := !isJSON(last); {
 	case f.Why == engine.LongWait:
 		return fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
@@ -478,16 +477,35 @@ func (c *Client) hint(req *request, f engine.Failure, fields map[string][]string
 }
 
 // explained returns the error of an attempt without a response, with its meaning before it.
-func (c *Client) explained(a engine.Attempt, keys redact.Keys) error {
+func (c *Client) explained(a engine.Attempt, kind engine.Kind, keys redact.Keys) error {
 	var also error
-	if a.Facts.End == engine.Unread || a.Facts.End == engine.Idle {
+	if a.Facts.End == engine.Unread {
 		also = ErrFile
 	}
-	err := shield(keys, a.Err, also)
+	err := exceeded(kind, shield(keys, a.Err, also))
 	if meaning := c.meaning(a); meaning != "" {
 		return fmt.Errorf("%s: %w", meaning, err)
 	}
 	return err
+}
+
+// exceeded returns err with the name of the option for the limit that was exceeded, if one was.
+func exceeded(kind engine.Kind, err error) error {
+	late, isLate := errors.AsType[*engine.TimeoutError](err)
+	option := ""
+	switch {
+	case errors.Is(err, engine.ErrTooLarge):
+		option = "WithMaxResponseSize"
+	case !isLate:
+		return err
+	case late.Stalled:
+		option = "WithStallTimeout"
+	case kind == engine.Create:
+		option = "WithStoreTimeout"
+	default:
+		option = "WithResponseTimeout"
+	}
+	return fmt.Errorf("%w (%s)", err, option)
 }
 
 // meaning explains an error of the network whose text does not.
@@ -506,7 +524,7 @@ func (c *Client) meaning(a engine.Attempt) string {
 		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)
 	case a.Err == http.ErrSchemeMismatch:
 		return "the port speaks http, not https"
-	case f.Seen && !f.Wrote, f.End != engine.Broke, !closed:
+	case f.Unsent, f.End != engine.Broke, !closed:
 		return ""
 	case !f.Complete:
 		return "the service closed the connection during the upload"

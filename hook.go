@@ -27,7 +27,7 @@ type AttemptResult struct {
 	RequestID  string        // from the usual headers; empty if none was sent
 	Outcome    Outcome       // of this attempt
 	Err        error         // nil for success
-	BytesSent  int64         // of the request; 0 if the connection does not tell
+	BytesSent  int64         // bytes of the file that the transport has taken; 0 for a form
 	Duration   time.Duration // until the response was read, without waits for the limiter and the key
 	WillRetry  bool          // the same request follows after Pause
 	Pause      time.Duration
@@ -83,7 +83,7 @@ func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
 	r.Reply = c.masking(r.Reply)
 	res := AttemptResult{
 		StatusCode: r.Reply.Status, RequestID: r.Reply.RequestID(), Outcome: Outcome(r.Verdict.Outcome),
-		BytesSent: r.Sent, Duration: r.Took, WillRetry: r.Again, Pause: r.Pause, Budget: r.Budget,
+		BytesSent: r.FileSent, Duration: r.Took, WillRetry: r.Again, Pause: r.Pause, Budget: r.Budget,
 	}
 	switch {
 	case r.Verdict.OK:
@@ -91,7 +91,7 @@ func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
 		res.Err = shield(r.Reply.Keys, r.Err)
 	default:
 		res.Err = c.newError(req, engine.Failure{
-			Outcome: r.Verdict.Outcome, Retryable: r.Verdict.Retryable, Attempts: r.Number, Last: r.Attempt,
+			Outcome: r.Verdict.Outcome, Retryable: r.Verdict.Retryable, Last: r.Attempt,
 			LastReply: r.Reply, Keys: r.Reply.Keys,
 		})
 	}

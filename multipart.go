@@ -2,10 +2,15 @@ package aicontent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -78,26 +83,73 @@ type Progress struct {
 // filePart is the name of the file in the form of an upload.
 const filePart = "file"
 
-// attach looks at the file and makes the body of an upload. The error says why the file's first bytes did not come.
+// attach looks at the file and makes the body of an upload. The error says why the file's first bytes did not come in
+// time.
 func (r *request) attach(
 	ctx context.Context, file *File, keys redact.Keys,
 ) (problems []FieldProblem, causes []error, err error) {
+	if problems = file.check(); problems != nil {
+		return problems, nil, nil
+	}
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, p, err := engine.Inspect(ctx, f, r.stall)
+	size, head, err := engine.Look(ctx, f, r.stall)
+	if failed, ok := errors.AsType[*upload.ReadError](err); ok {
+		reason := keys.Line(redact.WithoutQueries(oneLine.Replace("cannot be read: " + failed.Err.Error())))
+		hint := ""
+		if errors.Is(err, upload.ErrUsed) {
+			hint = "open a reader for each call, or use one that can seek"
+		}
+		return problem(filePart, file.Name, reason, hint), []error{shield(keys, err, ErrFile)}, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	reason := keys.Line(redact.WithoutQueries(oneLine.Replace(p.Reason))) // it may quote the error of a reader
-	switch {
-	case p.Reason == "" || p.Waivable && r.unchecked:
-	case p.Waivable:
-		problems = problem(filePart, file.Name, reason, p.Hint, waivable)
-	default:
-		problems = problem(filePart, file.Name, reason, p.Hint)
-	}
-	if p.Err != nil {
-		causes = []error{shield(keys, p.Err, ErrFile)}
-	}
 	r.Body = upload.Multipart(r.form, filePart, f, size)
-	return problems, causes, nil
+	return file.checkContent(size, head, r.unchecked), nil, nil
+}
+
+// check returns the first problem with the fields of f.
+func (f File) check() []FieldProblem {
+	base := upload.File{Name: f.Name}.Base()
+	switch {
+	case f.source == nil:
+		return problem(filePart, f.Name, "is required",
+			"make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader")
+	case strings.Trim(base, ". ") == "", !utf8.ValidString(base), strings.ContainsFunc(base, unicode.IsControl):
+		return problem(filePart, f.Name, "must have a file name in UTF-8 without control characters, such as a.mp3")
+	case strings.ContainsFunc(f.ContentType, unicode.IsControl), strings.TrimSpace(f.ContentType) != f.ContentType:
+		return problem(filePart, f.ContentType, "must have a content type such as audio/mpeg, or none")
+	case f.Size < 0:
+		return problem(filePart, f.Size, "must have a Size of at least 0, which means unknown")
+	}
+	return nil
+}
+
+// checkContent returns the first problem with the size and the first bytes of f.
+func (f File) checkContent(size int64, head []byte, unchecked bool) []FieldProblem {
+	kind := noAudio[http.DetectContentType(head)]
+	switch {
+	case f.Size > 0 && (size != f.Size || f.Size < int64(len(head))):
+		reason := fmt.Sprintf("has %d bytes, but its Size says %d", max(size, int64(len(head))), f.Size)
+		return problem(filePart, f.Name, reason)
+	case unchecked:
+	case size == 0:
+		return problem(filePart, f.Name, "must not be empty", waivable)
+	case kind != "":
+		return problem(filePart, f.Name, "must be an audio file, but it is "+kind, waivable)
+	}
+	return nil
+}
+
+// noAudio are the results of http.DetectContentType that prove a mistake. Its other results prove nothing: raw samples
+// may look like icons, fonts, bitmaps or text.
+var noAudio = map[string]string{
+	"application/pdf":          "a PDF document",
+	"application/x-gzip":       "a gzip archive",
+	"application/zip":          "a ZIP archive",
+	"image/gif":                "a GIF image",
+	"image/jpeg":               "a JPEG image",
+	"image/png":                "a PNG image",
+	"image/webp":               "a WebP image",
+	"text/html; charset=utf-8": "an HTML page",
 }

@@ -117,9 +117,8 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
 // MaxConnsPerHost applies to each clone.
 //
-// Any other RoundTripper is used as it is. Without the count of written bytes, more failures are Unknown, and the
-// RoundTripper may send a create request twice, as net/http may over HTTP/2 if GetBody is set. To wrap a transport, use
-// [WithMiddleware], where outcomes stay exact.
+// Any other RoundTripper is used as it is. The SDK cannot see its connections: a Store of an image without a response is
+// Unknown, and may use an idle connection. To wrap a transport, as for tracing, use [WithMiddleware].
 func WithHTTPClient(hc *http.Client) Option {
 	problems := check(hc != nil, "http_client", nil, "must not be nil")
 	if hc != nil {
@@ -308,8 +307,8 @@ func WithResponse(dst **Response) CallOption {
 }
 
 // WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt.
-// The upload waits for f. If f panics, or blocks for longer than [WithStallTimeout], the attempt is aborted. Given to
-// NewClient, f is called for all uploads, concurrently. Nil reports nothing.
+// The upload waits for f, so f must not block, and a panic of f ends the program. Given to NewClient, f is called for
+// all uploads, concurrently. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}
 }

@@ -38,41 +38,44 @@ func (o Outcome) String() string {
 //
 // [Retryable] is the second answer that a program needs: whether it may make the same call again.
 //
-// The table lists how an attempt can end; the first row that applies counts. Two columns say whether the SDK makes
-// another attempt by itself (1x: only one): store for Store, others for all other methods. The column retryable is the
-// result of Retryable; there, others means yes, except for Store.
+// The table lists how an attempt can end; the first row that applies counts. Its last two columns are the next step,
+// for Store and for all other methods.
 //
-//	the attempt ended with                                    outcome      others  store  retryable
-//	invalid arguments                                         NotExecuted  no      no     no
-//	a context, limiter, key source or hook, before any byte   NotExecuted  no      no     yes
-//	an untrusted certificate, or http on an https:// port     NotExecuted  no      no     no
-//	no connection, or one that broke before any byte          NotExecuted  yes     yes    yes
-//	an upload cut off by the context                          NotExecuted  no      no     yes
-//	an upload whose file stalls                               NotExecuted  yes     yes    no
-//	an upload cut off by the network, a stall, 408 or 5xx     NotExecuted  yes     yes    yes
-//	a refused HTTP/2 stream (REFUSED_STREAM), except Store    NotExecuted  yes     no     yes
-//	429                                                       NotExecuted  yes     yes    yes
-//	401, if the key source then returns another key           NotExecuted  1x      1x     no
-//	403, 404 or 405 without JSON; not Store, not Download     NotExecuted  no      no     yes
-//	400, 401, 411, 413, 414, 417, 421 or 431                  NotExecuted  no      no     no
-//	any other 4xx; for Store only with JSON                   NotExecuted  no      no     no
-//	307 or 308; for List, Show and Download any 3xx           NotExecuted  no      no     no
-//	201 or 204 that is cut off                                Executed     yes     no     no
-//	any other 201 or 204 whose JSON reports no error          Executed     no      no     no
-//	an upload cut off by a 2xx that is itself cut off         NotExecuted  yes     yes    yes
-//	an upload cut off by a 2xx that is empty or HTML          NotExecuted  no      no     yes
-//	an upload cut off by its reader or any other response     NotExecuted  no      no     no
-//	a picture that is cut off after its first byte            Unknown      no      no     others
-//	any other 2xx that is cut off                             Unknown      yes     no     others
-//	any other 2xx that is empty, blank or an HTML page        Unknown      no      no     others
-//	408 or 5xx                                                Unknown      yes     no     others
-//	the context, after a byte was sent                        Unknown      no      no     others
-//	a refused redirect, or a certificate below a middleware   Unknown      no      no     no
-//	no response, though a byte may have been sent             Unknown      yes     no     others
-//	any other response, or a picture whose writer failed      Unknown      no      no     no
+//	the attempt ended with                                    outcome      Store      other methods
+//	invalid arguments                                         NotExecuted  final      final
+//	the context, limiter, key source or hook, before sending  NotExecuted  retryable  retryable
+//	the context, during an upload                             NotExecuted  retryable  retryable
+//	an untrusted certificate, or http on an https:// port     NotExecuted  final      final
+//	no connection                                             NotExecuted  retried    retried
+//	the network, a stall, 408 or 5xx, during an upload        NotExecuted  retried    retried
+//	429                                                       NotExecuted  retried    retried
+//	401, if the key source then returns another key           NotExecuted  new key    new key
+//	403, 404 or 405 without JSON, except for Download         NotExecuted  -          retryable
+//	400, 401, 411, 413, 414, 417, 421 or 431                  NotExecuted  final      final
+//	any other 4xx; for Store only with JSON                   NotExecuted  final      final
+//	307 or 308; for List, Show and Download any 3xx           NotExecuted  final      final
+//	201 or 204 whose JSON reports no error                    Executed     final      final
+//	a 2xx that is cut off, empty or HTML, during an upload    NotExecuted  retryable  retryable
+//	any other response or a failed reader, during an upload   NotExecuted  final      final
+//	a picture that is cut off after its first byte            Unknown      -          retryable
+//	any other 2xx that is cut off                             Unknown      final      retried
+//	any other 2xx that is empty, blank or an HTML page        Unknown      final      retryable
+//	408 or 5xx                                                Unknown      final      retried
+//	the context, at any other time                            Unknown      final      retryable
+//	a refused redirect, or a certificate below a middleware   Unknown      final      final
+//	no response for another reason                            Unknown      final      retried
+//	any other response, or a picture whose writer failed      Unknown      final      final
 //
-// Here, 4xx excludes 408 and 499, and 5xx excludes 501 and 505. JSON is an object or an array. An upload is cut off if
-// it ends before the first byte of the form's closing boundary, without which no server has the complete form.
+// The steps are:
+//
+//   - retried: the SDK makes another attempt. If no attempt succeeds, Retryable is true.
+//   - retryable: the SDK makes no other attempt, but Retryable is true.
+//   - new key: the SDK makes one attempt with the new key. If it fails, Retryable is false.
+//   - final: the SDK makes no other attempt, and Retryable is false.
+//
+// Before sending means that the SDK's own transport saw no connection. During an upload means before the first byte of
+// the form's closing boundary, without which no server has the complete form. JSON is an object or an array. Here, 4xx
+// excludes 408 and 499, and 5xx excludes 501 and 505.
 //
 // A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count.
 // Proxies send the statuses without JSON before they forward a request. If a proxy sends such a status after it

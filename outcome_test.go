@@ -187,7 +187,7 @@ var rows = map[string][]func(*testing.T) scene{
 	"invalid arguments": {
 		with(works, func(_ *testing.T, s *scene) { s.ctx = func() context.Context { return nil } }),
 	},
-	"a context, limiter, key source or hook, before any byte": slices.Concat(
+	"the context, limiter, key source or hook, before sending": slices.Concat(
 		only("list show store update delete download", with(works, func(t *testing.T, s *scene) {
 			s.ctx = func() context.Context { return cancelledContext(t) }
 		})),
@@ -197,19 +197,14 @@ var rows = map[string][]func(*testing.T) scene{
 			optioned(works, refusing(errClosed)),
 		},
 	),
-	"no connection, or one that broke before any byte": {
+	"no connection": {
 		dialing(func() (net.Conn, error) { return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errClosed} }),
 		dialing(func() (net.Conn, error) { return nil, &net.DNSError{Err: "no such host", Name: "localhost"} }),
-		dialing(func() (net.Conn, error) {
-			near, far := net.Pipe()
-			far.Close()
-			return near, nil
-		}),
 	},
 	"an untrusted certificate, or http on an https:// port": {
 		connecting((*httptest.Server).StartTLS), connecting((*httptest.Server).Start),
 	},
-	"an upload cut off by the network, a stall, 408 or 5xx": {
+	"the network, a stall, 408 or 5xx, during an upload": {
 		uploading(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
 			panic(http.ErrAbortHandler)
@@ -221,11 +216,19 @@ var rows = map[string][]func(*testing.T) scene{
 			s.opts = []Option{WithStallTimeout(500 * time.Millisecond)}
 			return s
 		},
+		func(t *testing.T) scene {
+			stuck := make(chan struct{})
+			s := responding(func(http.ResponseWriter, *http.Request) {})(t)
+			t.Cleanup(func() { close(stuck) })
+			s.file = FileFromFS(stallingFS{stuck}, "speech.wav")
+			s.opts = []Option{WithStallTimeout(time.Second)}
+			return s
+		},
 		early(500, ``), early(502, `<html>`), early(503, ``), early(504, ``), early(507, ``), early(520,
 			``), early(408, ``),
 	},
-	"an upload cut off by the context": {cancelling(uploading)},
-	"an upload cut off by its reader or any other response": {
+	"the context, during an upload": {cancelling(uploading)},
+	"any other response or a failed reader, during an upload": {
 		func(t *testing.T) scene {
 			begun := make(chan struct{})
 			s := serving(func(_ http.ResponseWriter, r *http.Request) {
@@ -239,12 +242,9 @@ var rows = map[string][]func(*testing.T) scene{
 		early(302, ``), early(307, ``), early(499, ``), early(501, ``), early(403, `<html>`), early(404,
 			``), early(200, `{}`),
 	},
-	"a refused HTTP/2 stream (REFUSED_STREAM), except Store": {
-		through(fails(fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7}))),
-	},
 	"429": append(only("upload", early(429, ``)),
 		status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")),
-	"403, 404 or 405 without JSON; not Store, not Download": slices.Concat(
+	"403, 404 or 405 without JSON, except for Download": slices.Concat(
 		each(403, `<html>`), each(404, ``, `404 page not found`, `"gone"`, `{"mess`), each(405, `<html>`),
 	),
 	"401, if the key source then returns another key": {
@@ -261,7 +261,7 @@ var rows = map[string][]func(*testing.T) scene{
 		status(422, `{"errors":{"name":["taken"]}}`)),
 	"307 or 308; for List, Show and Download any 3xx": append(
 		only("list show", redirect(301, elsewhere), redirect(302, elsewhere), redirect(303, elsewhere),
-			redirect(302, nowhere), status(302, ``), status(304, ``)),
+			status(302, ``), status(304, ``)),
 		redirect(307, elsewhere), redirect(308, elsewhere)),
 	"408 or 5xx": {
 		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``), status(520, ``),
@@ -271,7 +271,7 @@ var rows = map[string][]func(*testing.T) scene{
 	},
 	"any other response, or a picture whose writer failed": slices.Concat(
 		only("store update delete", redirect(301, "/login"), redirect(302, "/login"), redirect(303, "/login"),
-			redirect(302, nowhere), status(304, ``)),
+			status(304, ``)),
 		each(499, ``), each(501, ``), each(505, ``),
 		only("store", status(402, `<html>`), status(403, ``), status(404, `404 page not found`), status(406, ``),
 			status(409, `null`), status(410, `"gone"`), status(418, ``), status(423, `busy`), status(451, `<html>`)),
@@ -292,14 +292,12 @@ var rows = map[string][]func(*testing.T) scene{
 			status(200, "\x0b\x02\x80<p>\x03", "Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"),
 			status(200, "\x0b\x02\x80{}\x03", "Content-Type", "application/json", "Content-Encoding", "br")),
 	),
-	"any other 201 or 204 whose JSON reports no error": append(
+	"201 or 204 whose JSON reports no error": append(
 		only("upload", early(201, `<html>`)),
 		append(only("show store update", status(201, `[]`)),
-			status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`))...),
-	"201 or 204 that is cut off": {
-		status(201, ``, "Content-Length", "200"), status(201, "\n\n", "Content-Length", "200"),
-		status(201, `{"data":{"id":7,"na`),
-	},
+			status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`),
+			status(201, ``, "Content-Length", "200"), status(201, "\n\n", "Content-Length", "200"),
+			status(201, `{"data":{"id":7,"na`))...),
 	"any other 2xx that is cut off": append(
 		only("list show store update", status(200, `{"data":{"id":7,"na`), status(200, `[{"id":7`)),
 		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"), status(200, "\n\n{", "Content-Length", "200"),
@@ -314,7 +312,12 @@ var rows = map[string][]func(*testing.T) scene{
 		only("list show store update", status(200, ``), status(200, "\n \n"), status(202, ``),
 			status(200, ``, "Content-Type", "text/html; charset=utf-8")),
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>")),
-	"no response, though a byte may have been sent": {
+	"no response for another reason": {
+		dialing(func() (net.Conn, error) {
+			near, far := net.Pipe()
+			far.Close()
+			return near, nil
+		}),
 		func(t *testing.T) scene {
 			s := works(t)
 			var asked atomic.Int64
@@ -331,32 +334,20 @@ var rows = map[string][]func(*testing.T) scene{
 		optioned(through(func(r *http.Request) (*http.Response, error) {
 			trace := httptrace.ContextClientTrace(r.Context())
 			near, _ := net.Pipe()
-			trace.GetConn("content.example.com:443")
 			trace.GotConn(httptrace.GotConnInfo{Conn: near})
-			trace.WroteRequest(httptrace.WroteRequestInfo{})
 			return fakes.Hang(r)
 		}), WithResponseTimeout(50*time.Millisecond), WithStoreTimeout(50*time.Millisecond)),
 		through(fails(io.ErrUnexpectedEOF)),
 	},
-	"an upload whose file stalls": {
-		func(t *testing.T) scene {
-			stuck := make(chan struct{})
-			s := responding(func(http.ResponseWriter, *http.Request) {})(t)
-			t.Cleanup(func() { close(stuck) })
-			s.file = FileFromFS(stallingFS{stuck}, "speech.wav")
-			s.opts = []Option{WithStallTimeout(time.Second)}
-			return s
-		},
-	},
-	"an upload cut off by a 2xx that is itself cut off": {
+	"a 2xx that is cut off, empty or HTML, during an upload": {
 		uploading(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "200") }),
+		early(200, ``), early(200, `<html>`),
 	},
-	"an upload cut off by a 2xx that is empty or HTML": {early(200, ``), early(200, `<html>`)},
 	"a picture that is cut off after its first byte": only("download",
 		status(200, "BMpic", "Content-Length", "200")),
 	"a refused redirect, or a certificate below a middleware": only("download",
 		redirect(302, "ftp://files.example.com/a.png")),
-	"the context, after a byte was sent": {cancelling(responding)},
+	"the context, at any other time": {cancelling(responding)},
 }
 
 // stallingFS has a file of 1 MiB whose Read returns 64 KiB and then waits.
@@ -383,17 +374,16 @@ func (f *stallingFile) Read(p []byte) (int, error) {
 }
 
 // tableRow is a row of the table of OutcomeOf.
-type tableRow struct{ text, outcome, others, store, retryable string }
+type tableRow struct{ text, outcome, store, others string }
 
 func docTable(t *testing.T) []tableRow {
 	source, err := os.ReadFile("outcome.go")
 	require.NoError(t, err)
-	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +` +
-		`(yes|no|1x|-) +(yes|no|1x|-) +(yes|no|others)$`)
+	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +(\S.*?) {2,}(\S.*)$`)
 	var table []tableRow
 	for scanner := bufio.NewScanner(strings.NewReader(string(source))); scanner.Scan(); {
 		if m := line.FindStringSubmatch(scanner.Text()); m != nil {
-			table = append(table, tableRow{m[1], m[2], m[3], m[4], m[5]})
+			table = append(table, tableRow{m[1], m[2], m[3], m[4]})
 		}
 	}
 	return table
@@ -423,7 +413,7 @@ func TestOutcomeTable(t *testing.T) {
 
 // speaksOf leaves out what a row says nothing of.
 func speaksOf(row tableRow, s scene, operation string) bool {
-	upload := strings.HasPrefix(row.text, "an upload ")
+	upload := strings.HasSuffix(row.text, "during an upload")
 	switch {
 	case s.only != nil:
 		return slices.Contains(s.only, operation)
@@ -433,10 +423,9 @@ func speaksOf(row tableRow, s scene, operation string) bool {
 		return upload && operation == "upload"
 	}
 	switch row.text {
-	case "a refused HTTP/2 stream (REFUSED_STREAM), except Store",
-		"403, 404 or 405 without JSON; not Store, not Download":
+	case "403, 404 or 405 without JSON, except for Download":
 		return operation != "store"
-	case "any other 201 or 204 whose JSON reports no error", "201 or 204 that is cut off":
+	case "201 or 204 whose JSON reports no error":
 		return operation != "delete"
 	}
 	return true
@@ -465,18 +454,16 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		"NotExecuted": OutcomeNotExecuted, "Executed": OutcomeExecuted, "Unknown": OutcomeUnknown,
 	}[row.outcome]
 	assert.Equal(t, expected, OutcomeOf(err), "outcome of %v", err)
-	creates := operation == "store" || operation == "upload"
-	retryable := row.retryable == "yes" || row.retryable == "others" && !creates
-	assert.Equal(t, retryable, Retryable(err), "Retryable of %v", err)
+	step := row.others
+	if operation == "store" || operation == "upload" {
+		step = row.store
+	}
+	assert.Equal(t, step == "retried" || step == "retryable", Retryable(err), "Retryable of %v", err)
 	assert.Equal(t, expected, OutcomeOf(fmt.Errorf("job 4711: %w", err)), "wrapped")
 	assert.Equal(t, expected, OutcomeOf(errors.Join(err, errors.New("close: broken"))), "joined with a stranger")
 
-	again := row.others
-	if creates {
-		again = row.store
-	}
-	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "1x": 2}[again]
-	if strings.HasPrefix(row.text, "invalid arguments") || strings.HasPrefix(row.text, "a context, limiter") {
+	attempts := map[string]int{"retried": quick.MaxAttempts, "retryable": 1, "final": 1, "new key": 2}[step]
+	if strings.HasPrefix(row.text, "invalid arguments") || strings.HasPrefix(row.text, "the context, limiter") {
 		attempts = 0
 	}
 	// On a busy machine a handler may begin when its call has ended.

@@ -3,7 +3,6 @@ package aicontent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -153,7 +152,7 @@ func (a answer) unusable(cause error, retryable bool) error {
 	bare := a.reply
 	bare.Body = ""
 	return a.client.newError(a.req, engine.Failure{
-		Outcome: engine.Executed, Retryable: retryable, Attempts: bare.Attempts, Keys: bare.Keys,
+		Outcome: engine.Executed, Retryable: retryable, Keys: bare.Keys,
 		Last: engine.Attempt{Number: bare.Attempts, Reply: bare, Err: cause},
 	})
 }
@@ -166,32 +165,31 @@ func send[T any](
 	if err != nil {
 		return value, answer{}, err
 	}
-	reply, err := c.do(ctx, req, func(r engine.Reply) (engine.Content, error) {
+	last, err := c.do(ctx, req, func(r engine.Reply) engine.Content {
 		if r.Status/100 != 2 {
-			return contentOf(r, nil), nil
+			return contentOf(r, nil)
 		}
 		err := shield(nil, r.Err)
+		var value T
 		if err == nil {
 			value, err = read(r.Body, r.Header, args.op)
 		}
-		if err == nil {
-			return engine.Content{Kind: engine.Asked}, nil
+		if err != nil {
+			return contentOf(r, err)
 		}
-		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
-			err = fmt.Errorf("%w: its Content-Encoding is %q", lenient.ErrNotJSON, encoding)
-		}
-		return contentOf(r, err), err
+		return engine.Content{Kind: engine.Asked, Value: value}
 	})
-	return value, answer{c, req, reply}, err
+	value, _ = last.Facts.Content.Value.(T) // a Delete may succeed without one
+	return value, answer{c, req, last.Reply}, err
 }
 
 // do makes a call.
-func (c *Client) do(ctx context.Context, req *request, read engine.Reader) (engine.Reply, error) {
-	reply, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req), read)
+func (c *Client) do(ctx context.Context, req *request, read engine.Reader) (engine.Attempt, error) {
+	last, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req), read)
 	if failure != nil {
-		return engine.Reply{}, c.newError(req, *failure)
+		return engine.Attempt{}, c.newError(req, *failure)
 	}
-	return reply, nil
+	return last, nil
 }
 
 // keepResponse is a hook that stores the response of each attempt in dst. The last one stays, even if a later attempt
@@ -220,22 +218,19 @@ func (c *Client) masking(reply engine.Reply) engine.Reply {
 	if reply.Keys == nil {
 		reply.Keys = c.lastKeys()
 	}
-	if reply.Err != nil {
-		reply.Body = reply.Keys.CutEnd(reply.Keys.Text(reply.Body))
-	}
 	return reply
 }
 
 // settingsOf returns the engine's settings for a call.
 func (c *Client) settingsOf(req *request) engine.Settings {
 	s := engine.Settings{
-		Wait: req.wait, Option: "WithResponseTimeout", Stall: req.stall,
+		Limits: engine.Limits{Stall: req.stall, Wait: req.wait},
 		Policy: engine.Policy(req.policy), Hooks: c.hooksOf(req),
 	}
 	if req.Kind == engine.Create {
-		s.Wait, s.Option = req.storeWait, "WithStoreTimeout"
+		s.Limits.Wait = req.storeWait
 	}
-	if report := req.progress; report != nil && req.Body != nil {
+	if report := req.progress; report != nil && req.Body != nil && req.Body.HasFile() {
 		s.Progress = func(sent int64, attempt int) { report(Progress{sent, req.Body.FileSize, attempt}) }
 	}
 	return s
@@ -274,7 +269,7 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 	set, problems := c.set(ctx, opts)
 	op := args.op
 	req := &request{settings: set, op: op}
-	req.Name, req.Kind, req.Method = string(op.name), op.kind, c.method(op.kind)
+	req.Kind, req.Method = op.kind, c.method(op.kind)
 	if op.record {
 		for _, p := range args.id.check() {
 			p.Value = ID(c.lastKeys().Text(string(args.id))) // the service may have sent it
@@ -313,7 +308,10 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 
 // contentOf classifies a response that does not hold the expected content. Err says why, if it was read for it.
 func contentOf(r engine.Reply, err error) engine.Content {
-	c := engine.Content{Kind: kindOf(r.Body, r.Header), Cut: r.Cut || errors.Is(err, lenient.ErrCutOff)}
+	c := engine.Content{
+		Kind: kindOf(r.Body, r.Header), Err: err,
+		Cut: errors.Is(r.Err, engine.ErrCutOff) || errors.Is(err, lenient.ErrCutOff),
+	}
 	if errors.Is(err, lenient.ErrSaysError) {
 		c.Kind = engine.Error
 	}

@@ -138,8 +138,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 	_, missing := os.Open("testdata/none.wav") // its text is the system's
 	const (
 		waived  = " (WithoutValidation sends it anyway)"
-		unnamed = "must have a file name (FileFromPath and FileFromFS take it from their path, " +
-			"FileFromBytes and FileFromReader from their first argument)"
+		unnamed = "must have a file name in UTF-8 without control characters, such as a.mp3"
 		country = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language" +
 			waived
 		keep = "must not be empty (leave it nil to keep the current one)"
@@ -174,7 +173,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		{store(" ", audio("", wavHead), "", WithoutValidation()), `store: name " ": is required; file: ` + unnamed},
 		{
 			store("n", audio("a\r\nb.wav", wavHead), ""),
-			`store: file "a\r\nb.wav": must have a name without control characters or line breaks`,
+			`store: file "a\r\nb.wav": ` + unnamed,
 		},
 		{
 			store("n", audio("a.wav", "\x89PNG\x0D\x0A\x1A\x0A"), ""),

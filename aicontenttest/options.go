@@ -36,8 +36,6 @@ type config struct {
 	latencyOn     map[Operation]time.Duration // instead of latency
 	dropAbandoned bool
 	given         []Personality
-	gzipHeader    bool
-	gzipBody      bool
 	uploadRate    int64 // bytes per second; 0 means no limit
 	service       service.Config
 	style         response.Style

@@ -48,8 +48,6 @@ const (
 	LateResult          Personality = "late-result"           // result and url are null for [LateResultDelay]*
 	LaggingList         Personality = "lagging-list"          // lists show a record after [LaggingListDelay]*
 	NewerValues         Personality = "newer-values"          // other resolutions, any language, pages of 100
-	GzipHeader          Personality = "gzip-header"           // Content-Encoding: gzip, whatever the body is*
-	GzipBody            Personality = "gzip-body"             // bodies are compressed, whatever the header says*
 
 	// Rewritten changes names, prompts and the spelling of settings, as sanitizers and prompt filters do. Records have
 	// a description, to show it.*
@@ -105,8 +103,6 @@ var personalities = []struct {
 	{Rewritten, func(c *config) { c.service.Rewrites, c.style.Spelled, c.style.Full = true, true, true }},
 	{SaysNo, func(c *config) { c.service.SaysNo = true }},
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
-	{GzipHeader, func(c *config) { c.gzipHeader = true }},
-	{GzipBody, func(c *config) { c.gzipBody = true }},
 }
 
 // exclusive are the personalities that concern the same thing.

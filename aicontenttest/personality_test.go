@@ -185,26 +185,6 @@ func TestLinkHeaderLeadsToTheNextPageUntilTheLast(t *testing.T) {
 	assert.Empty(t, send(t, s, get("/api/v1/images?page=2")).header.Get("Link"))
 }
 
-func TestGzipIsSentWhateverTheHeaderSays(t *testing.T) {
-	const zipped, plain = "\x1f\x8b\x08", `{"data":`
-	for _, c := range []struct {
-		personalities  []Option
-		begins, header string
-	}{
-		{nil, plain, ""},
-		{[]Option{GzipHeader}, plain, "gzip"},
-		{[]Option{GzipBody}, zipped, ""},
-		{[]Option{GzipHeader, GzipBody}, zipped, "gzip"},
-	} {
-		s := NewServer(t, c.personalities...)
-		s.AddImage(Image{Name: "n"})
-		e := send(t, s, get("/api/v1/images/1").set("Accept-Encoding", "identity"))
-		assert.Equal(t, c.header, e.header.Get("Content-Encoding"))
-		require.Greater(t, len(e.body), len(c.begins))
-		assert.Equal(t, c.begins, e.body[:len(c.begins)])
-	}
-}
-
 func TestLoginRedirectSendsAWrongKeyToTheLoginPage(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), LoginRedirect)
 	e := send(t, s, get("/api/v1/images").set("Authorization", "Bearer wrong"))

@@ -2,7 +2,6 @@ package aicontenttest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"net/http"
 )
@@ -34,21 +33,4 @@ func (r *Response) SetJSON(v any) {
 	}
 	r.Body = b
 	r.Header.Set("Content-Type", "application/json")
-}
-
-// compress applies [GzipHeader] and [GzipBody].
-func (c *config) compress(r *Response) {
-	if len(r.Body) == 0 {
-		return
-	}
-	if c.gzipHeader {
-		r.Header.Set("Content-Encoding", "gzip")
-	}
-	if c.gzipBody {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, _ = z.Write(r.Body)
-		_ = z.Close()
-		r.Body = b.Bytes()
-	}
 }

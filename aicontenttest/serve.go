@@ -232,7 +232,6 @@ func (c *call) replace(r *Response) *Response {
 		r.Status = http.StatusPartialContent
 		r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(r.Body)-1, whole))
 	}
-	c.server.config.compress(r)
 	return r
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"log"
 	"log/slog"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -177,34 +175,6 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 	}
 }
 
-// A response is cut off where it gets too long, and never in the middle of a key.
-func TestTheKeyAppearsInNoPart(t *testing.T) {
-	t.Parallel()
-	const small = 4096 // a limit of the caller's, for errors; of a response that cannot be read the SDK's own holds
-	before := []int{0, 1, 10, len(oddKey) - 1, len(oddKey), 4 * len(oddKey)}
-	for status, limit := range map[int]int{500: small, 200: errorLimit} {
-		padding := strings.Repeat("a", limit)
-		for _, before := range before {
-			for spelling, escape := range echoes {
-				x := escape(oddKey)
-				body := padding[before*len(x)/len(oddKey):] + x + "aa"
-				opts := []aicontent.Option{through(fakes.Respond(status, body)), oneAttempt}
-				if status == 500 {
-					opts = append(opts, aicontent.WithMaxResponseSize(small))
-				}
-				c := newClient(t, nowhere, oddKey, opts...)
-				bodies := bodiesOfTheError(t, c)
-				left := strings.TrimLeft(string(bodies[0]), "a")
-				assert.True(t, strings.HasPrefix("[API key]"+"aa", left),
-					"%d %d %s: %s", status, before, spelling, left)
-				if status == 500 {
-					assert.Equal(t, bodies[0], bodies[1])
-				}
-			}
-		}
-	}
-}
-
 // bodiesOfTheError returns the body that the error of a call has, and that of the raw response.
 func bodiesOfTheError(t *testing.T, c *aicontent.Client) [2][]byte {
 	t.Helper()
@@ -229,28 +199,6 @@ func TestTheKeyAppearsInNoHost(t *testing.T) {
 	require.ErrorContains(t, err, "to https://[API key].example/login")
 	fakes.AssertNoKey(t, []any{err, resp}, key)
 	assert.Equal(t, "1", resp.Header["[API key]"][0], "a name is written in another case, too")
-}
-
-// A response may break off within the key, too.
-func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{500, 200} {
-		for spelling, escape := range echoes {
-			x := escape(oddKey)
-			for n := 1; n <= len(x); n++ {
-				c := newClient(t, nowhere, oddKey, oneAttempt, through(func(*http.Request) (*http.Response, error) {
-					resp, err := fakes.Respond(status, "")(nil)
-					sent := strings.NewReader("aaaa" + x[:n])
-					resp.Body = io.NopCloser(io.MultiReader(sent, iotest.ErrReader(io.ErrUnexpectedEOF)))
-					return resp, err
-				}))
-				for _, body := range bodiesOfTheError(t, c) {
-					left := strings.TrimLeft(string(body), "a")
-					assert.True(t, strings.HasPrefix("[API key]", left), "%d %s %d: %s", status, spelling, n, left)
-				}
-			}
-		}
-	}
 }
 
 // What is left of the error must still be of use.

@@ -44,9 +44,9 @@ func TestStoreLeavesAHangingFileBehind(t *testing.T) {
 		text     string
 	}{
 		"looked at, deadline": {1, limit, 0, "context deadline exceeded"},
-		"looked at, stall":    {1, time.Hour, limit, "the file returned no bytes for 20ms (WithStallTimeout)"},
+		"looked at, stall":    {1, time.Hour, limit, "no progress for 20ms (WithStallTimeout)"},
 		"sent, deadline":      {2, limit, 0, "context deadline exceeded"},
-		"sent, stall":         {2, time.Hour, limit, "the file returned no bytes for 20ms (WithStallTimeout)"},
+		"sent, stall":         {2, time.Hour, limit, "no progress for 20ms (WithStallTimeout)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -96,11 +96,11 @@ func TestEndlessResponsesDoNotFillTheMemory(t *testing.T) {
 	}{
 		"header lines":         {forever(ok, "X-Endless: 1\r\n"), "images.show: ", fakes.HeaderLimit},
 		"continues":            {forever("", "HTTP/1.1 100 Continue\r\n\r\n"), "images.show: ", fakes.HeaderLimit},
-		"body until it closes": {forever(ok+"\r\n{\"a\":\"", "xxxxxxxx"), "larger than 1048576 bytes", limit},
+		"body until it closes": {forever(ok+"\r\n{\"a\":\"", "xxxxxxxx"), "more than 1048576 bytes", limit},
 		"body of a claimed length": {
-			forever(ofLength+"9223372036854775807\r\n\r\n[", "[1],    "), "larger than 1048576 bytes", limit,
+			forever(ofLength+"9223372036854775807\r\n\r\n[", "[1],    "), "more than 1048576 bytes", limit,
 		},
-		"chunks":          {forever(chunked, "8\r\n[1],    \r\n"), "larger than 1048576 bytes", 2 * limit},
+		"chunks":          {forever(chunked, "8\r\n[1],    \r\n"), "more than 1048576 bytes", 2 * limit},
 		"tiny chunks":     {forever(chunked, "1;"+strings.Repeat("x", 1000)+"\r\na\r\n"), "cut off", limit},
 		"a chunk's size":  {forever(chunked, "0"), "cut off", limit},
 		"trailers":        {forever(chunked+"0\r\n", "X-Endless: 1\r\n"), "cut off", limit},
@@ -142,7 +142,7 @@ var bombs = []struct {
 	{"members of an error", 422, `{"errors":{`, `"a":"b",`, `"a":"b"}}`, bombLimit, "422: "},
 	{"a long text", 200, `{"name":"`, `\\`, `"}`, bombLimit, "no list"},
 	{"tags", 502, "<html>", "<b>", "", bombLimit, "502: "},
-	{"spaces", 200, "", " ", "", 40 << 20, "larger than 4194304 bytes"},
+	{"spaces", 200, "", " ", "", 40 << 20, "more than 4194304 bytes"},
 	{"an error's spaces", 500, "", " ", "", 40 << 20, "500: internal server error"},
 }
 
@@ -227,9 +227,6 @@ func TestWrongContentLengthIsAnError(t *testing.T) {
 		"two of them":    {ofLength + "8\r\nContent-Length: 9\r\n\r\n{\"id\":7}", "images.show: "},
 		"beyond numbers": {ofLength + "99999999999999999999\r\n\r\n{\"id\":7}", "images.show: "},
 		"too long a 404": {notFound + "Content-Length: 100\r\n\r\n{\"message\":\"gone\"}", "404: gone"},
-		"gzip by name": {
-			notFound + "Content-Encoding: gzip\r\nContent-Length: 18\r\n\r\n{\"message\":\"gone\"}", "404: gone",
-		},
 	} {
 		baseURL, _ := hostile(t, sends(tt.response))
 		_, err := newClient(t, baseURL, fakes.Key, oneAttempt).Images.Show(t.Context(), "7")

@@ -18,15 +18,14 @@ const module = "github.com/aicontent/aicontent-go"
 // imports lists, for each package of the module, the packages of the module that it may import. The root is "".
 var imports = map[string][]string{
 	"":        {"engine", "errtext", "lenient", "names", "paging", "redact", "upload"},
-	"engine":  {"redact", "upload", "wire"},
+	"engine":  {"redact", "upload"},
 	"errtext": {"lenient", "redact"},
 	"fakes":   {"names"},
 	"lenient": nil,
 	"names":   nil,
 	"paging":  {"lenient"},
 	"redact":  nil,
-	"upload":  {"redact"},
-	"wire":    {"redact"},
+	"upload":  nil,
 	"once":    {"", "errtext", "names", "redact"},
 }
 
@@ -54,9 +53,6 @@ func TestEachPackageImportsOnlyThoseBelowIt(t *testing.T) {
 		pkg := strings.TrimPrefix(path.Base(path.Dir(file)), "..")
 		seen[pkg] = true
 		allowed, listed := imports[pkg]
-		if file == "../client.go" { // where NewClient builds the transport
-			allowed = append(slices.Clip(allowed), "wire")
-		}
 		assert.True(t, listed, "%s: a package without a place in the layering", pkg)
 		assert.Subset(t, allowed, imported(t, file), file)
 	}
@@ -73,14 +69,14 @@ func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 }
 
 // outcomes lists the outcomes that each file of the root and of the engine may claim. Claimed elsewhere than by the
-// rules of judge.go, an outcome does not rest on the facts of an attempt. The few others concern a call without an
+// rules of rules.go, an outcome does not rest on the facts of an attempt. The few others concern a call without an
 // attempt, and records that a list has shown.
 var outcomes = map[string][]string{
 	"outcome.go":               all,
 	"errors.go":                {"OutcomeNotExecuted"},                // bad arguments
 	"request.go":               {"NotExecuted", "Executed"},           // a file not read; a list that was
 	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"}, // the record that a search is for
-	"internal/engine/judge.go": all,
+	"internal/engine/rules.go": all,
 	"internal/engine/do.go":    {"NotExecuted"}, // no attempt was made
 }
 

@@ -174,7 +174,7 @@ func TestProxyOfTheCallersTransportSeesNoKeyUnlessAllowed(t *testing.T) {
 	c := newClient(t, baseURL, fakes.Key, over(proxied))
 	for op, call := range allTen(c) {
 		err := call(t.Context())
-		assert.ErrorContains(t, err, "NO_PROXY", op)
+		assert.ErrorContains(t, err, "a proxy would see the API key", op)
 		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), op)
 	}
 	assert.Zero(t, requests.Load())

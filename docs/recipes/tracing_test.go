@@ -92,7 +92,8 @@ func store(ctx context.Context, c *aicontent.Client, op aicontent.Operation) (er
 
 var quick = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1})
 
-// A service that is down has created nothing, and may be up a moment later.
+// A service that is down has created nothing, and may be up a moment later. Below another RoundTripper the SDK sees no
+// connections, so a Store of an image is Unknown there.
 func TestTracingKnowsWhatWasNotSent(t *testing.T) {
 	traced(t, func(t *testing.T, way aicontent.Option, op aicontent.Operation) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -104,8 +105,12 @@ func TestTracingKnowsWhatWasNotSent(t *testing.T) {
 		err = store(t.Context(), c, op)
 		var lost *aicontent.CallError
 		require.ErrorAs(t, err, &lost)
-		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "%v", err)
-		assert.Equal(t, 3, lost.Attempts)
+		outcome, attempts := aicontent.OutcomeNotExecuted, 3
+		if strings.Contains(t.Name(), "WithHTTPClient/images") {
+			outcome, attempts = aicontent.OutcomeUnknown, 1
+		}
+		assert.Equal(t, outcome, aicontent.OutcomeOf(err), "%v", err)
+		assert.Equal(t, attempts, lost.Attempts)
 	})
 }
 

@@ -1,26 +1,32 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// ErrRedirect matches the error of a refused redirect.
-var ErrRedirect = errors.New("redirect refused")
-
-var errNoStatus = errors.New("the RoundTripper returned a response without a status")
+var (
+	// ErrRedirect matches the error of a refused redirect.
+	ErrRedirect = errors.New("redirect refused")
+	// ErrCutOff matches the error of a response that ended too early, or could not be decompressed.
+	ErrCutOff = errors.New("the response was cut off")
+	// ErrTooLarge matches the error of a response that is larger than the Sender allows.
+	ErrTooLarge = errors.New("the response is too large")
+)
 
 // Attempt is the result of one attempt.
 type Attempt struct {
@@ -28,10 +34,10 @@ type Attempt struct {
 	Facts      Facts
 	Verdict    Verdict
 	Reply      Reply
-	Err        error // of the network, the context, the clock or the Reader; nil for success and for a status
+	Err        error // of the network, the file, the context, a limit or the content; nil for success and for a status
 	Took       time.Duration
 	RetryAfter time.Duration // from the response; 0 if missing
-	Sent       int64         // bytes, with those of TLS; 0 if unknown
+	FileSent   int64         // bytes of the file that the transport has taken
 }
 
 // attempt makes one attempt. Lost means that an earlier attempt of the call may have been executed.
@@ -39,216 +45,225 @@ func (s *Sender) attempt(
 	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,
 ) Attempt {
 	start := time.Now()
-	client := s.API
-	if req.Kind == Fetch {
-		client = s.Pictures
+	a := Attempt{Number: number, Facts: Facts{Lost: lost}}
+	seen := s.Transport.watch(ctx, set.Limits, req.Body != nil)
+	clock := &seen.clock
+	defer clock.stop() // because a RoundTripper may panic
+	wired := s.newRequest(seen, req, key)
+	var bar *progressBar
+	if set.Progress != nil {
+		bar = &progressBar{report: set.Progress, attempt: number, sent: -1}
 	}
-	on, clock, evidence := s.Transport.Watch(ctx, limits(req, set))
-	defer clock.Stop() // because a RoundTripper may panic
-	wired, sending, err := s.newRequest(on, req, set, key, number, clock)
-	defer sending.Close()
-	var resp *http.Response
+	sending, err := attach(req.Body, wired, clock, bar)
+	if err != nil {
+		a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
+		a.Verdict = Judge(req.Kind, a.Facts)
+		return a
+	}
+	defer sending.End()
+	resp, err := s.client(req.Kind).Do(wired)
 	if err == nil {
-		resp, err = client.Do(wired)
-	}
-	a := Attempt{Number: number}
-	if err == nil && resp.StatusCode == 0 { // as a fake may return it
-		resp.Body.Close()
-		err = errNoStatus
-	}
-	if err == nil {
-		a.Reply, a.Facts.Content, a.Err = receive(ctx, resp, s.limit(req.Kind, resp.StatusCode), read, key, clock)
-		a.Facts.Status = resp.StatusCode
-		if resp.StatusCode/100 != 2 { // because a success may have a Retry-After for polling
-			a.RetryAfter = retryAfter(resp.Header, time.Now())
+		a.Reply, a.Facts.Content = s.receive(ctx, resp, req.Kind, read, clock)
+		a.Facts.Status, a.Err = a.Reply.Status, a.Facts.Content.Err
+		if a.Reply.Status/100 != 2 { // because a success may have one for polling
+			a.RetryAfter = retryAfter(a.Reply.Header, time.Now())
 		}
 	}
 	a.Took = time.Since(start)
-	clock.Stop()
-	sending.Close()
+	clock.stop()
+	sent := sending.End()
+	bar.moved(sent.File, true)
+	a.FileSent, a.Facts.Complete, a.Facts.Unsent = sent.File, sent.Complete, seen.unsent()
 	if outer, ok := err.(*url.Error); ok { // from http.Client, with the query in its text
 		err = outer.Err
 	}
-	err = redact.NotNil(err)
 	if err != nil {
+		err = cmp.Or(sent.Err, err)
 		a.Err = cmp.Or(endedBy(ctx, clock), err)
 	}
-	var sent error
-	a.Facts.Seen, a.Facts.Wrote, sent = evidence.Observed()
-	a.Facts.Complete, a.Facts.Lost, a.Sent = sending.Complete(), lost, evidence.Sent()
-	a.Facts.End = endOf(ctx, err, redact.NotNil(sent), clock)
+	a.Facts.End = endOf(ctx, err)
 	a.Verdict = Judge(req.Kind, a.Facts)
 	return a
 }
 
-// limits returns the time limits of an attempt.
-func limits(req *Request, set *Settings) wire.Limits {
-	return wire.Limits{
-		Upload: req.Body != nil && req.Body.Tracked(),
-		Stall:  set.Stall, Wait: set.Wait, Option: set.Option, Source: upload.ErrSource,
+// attach attaches the body of a request, if there is one.
+func attach(body *upload.Body, wired *http.Request, clock *clock, bar *progressBar) (*upload.Sending, error) {
+	if body == nil {
+		return nil, nil
 	}
+	return body.Attach(wired, func(sent int64, done bool) {
+		clock.moved(done)
+		bar.moved(sent, false)
+	})
 }
 
-// newRequest returns the HTTP request of an attempt, with a fresh body.
-func (s *Sender) newRequest(
-	ctx context.Context, req *Request, set *Settings, key *Credential, number int, clock *wire.Clock,
-) (*http.Request, *upload.Sending, error) {
-	own := &struct { // one allocation, and a copy of each part, because a RoundTripper may change it
-		http.Request
+func (s *Sender) client(kind Kind) *http.Client {
+	if kind == Fetch {
+		return s.Pictures
+	}
+	return s.API
+}
+
+// newRequest returns the HTTP request of an attempt, without its body. It shares no memory with other attempts, because
+// a RoundTripper may change it.
+func (s *Sender) newRequest(ctx context.Context, req *Request, key *Credential) *http.Request {
+	own := &struct { // one allocation
 		url    url.URL
-		values [4]string
-	}{url: req.URL}
-	own.values[0] = s.UserAgent
+		values [3]string
+	}{req.URL, [3]string{s.UserAgent}}
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
-	if encoding := s.encoding(req.Kind); encoding != "" {
-		own.values[1] = encoding
+	if req.Kind == Fetch {
+		own.values[1] = "identity" // to learn the length of a picture
 		header["Accept-Encoding"] = own.values[1:2:2]
-	}
-	if key != nil {
-		own.values[2], own.values[3] = "application/json", key.header
-		header["Accept"], header["Authorization"] = own.values[2:3:3], own.values[3:4:4]
+	} else {
+		own.values[1], own.values[2] = "application/json", key.header
+		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
 	}
 	for name, values := range req.Header {
 		header[name] = slices.Clone(values)
 	}
-	bare := http.Request{
+	return (&http.Request{
 		Method: req.Method, URL: &own.url, Host: req.URL.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	own.Request = *bare.WithContext(ctx)
-	wired := &own.Request
-	if req.Body == nil {
-		return wired, nil, nil
-	}
-	var report func(int64)
-	if progress := set.Progress; progress != nil {
-		report = func(sent int64) { progress(sent, number) }
-	}
-	sending, err := req.Body.Attach(wired, upload.Clock{Reading: clock.Reading, Taken: clock.Taken}, report)
-	return wired, sending, err
+	}).WithContext(ctx)
 }
 
-// maxErrorBody limits the body of a response other than 2xx, because a program may keep many errors. The debug page of
-// a framework fits.
+// reportInterval is the time between two reports of progress: a bar that moves 20 times a second looks smooth.
+const reportInterval = 50 * time.Millisecond
+
+// progressBar reports the progress of one attempt. Nil reports nothing.
+type progressBar struct {
+	report  func(sent int64, attempt int)
+	attempt int
+
+	mu   sync.Mutex
+	sent int64 // reported bytes; -1 before the first report
+	due  time.Time
+}
+
+// moved reports the number of bytes sent, if it is new and a report is due. The last report is always due.
+func (b *progressBar) moved(sent int64, last bool) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); sent > b.sent && (last || !now.Before(b.due)) {
+		b.sent, b.due = sent, now.Add(reportInterval)
+		b.report(sent, b.attempt)
+	}
+}
+
+// maxErrorBody limits the body of a response other than 2xx, in bytes, because a program may keep many errors. The
+// debug page of a framework fits.
 const maxErrorBody = 1 << 20
 
-// begin reads the first byte of r and returns a reader of all bytes.
-func begin(r io.Reader) io.Reader {
-	first := make([]byte, 1)
-	n, err := r.Read(first)
-	if err != nil {
-		r = failed{err}
-	}
-	return io.MultiReader(bytes.NewReader(first[:n]), r)
-}
-
-type failed struct{ error }
-
-func (f failed) Read([]byte) (int, error) { return 0, f.error }
-
-// encoding returns the Accept-Encoding of a request. It asks for pictures without compression, to learn their length.
-func (s *Sender) encoding(kind Kind) string {
-	if kind == Fetch {
-		return "identity"
-	}
-	return s.Transport.AcceptEncoding()
-}
-
-// limit returns the size limit of a body in bytes. It is 0 for a picture, because its Reader limits it.
-func (s *Sender) limit(kind Kind, status int) int64 {
-	switch {
-	case status/100 != 2:
-		return min(s.MaxResponse, maxErrorBody)
-	case kind == Fetch:
-		return 0
-	}
-	return s.MaxResponse
-}
-
-// receive reads a response. It may arrive before the whole request was sent.
-func receive(
-	ctx context.Context, resp *http.Response, limit int64, read Reader, key *Credential, clock *wire.Clock,
-) (Reply, Content, error) {
+// receive reads a response, which may arrive before the whole request was sent.
+func (s *Sender) receive(
+	ctx context.Context, resp *http.Response, kind Kind, read Reader, clock *clock,
+) (Reply, Content) {
 	defer resp.Body.Close()
-	clock.Responded(resp.StatusCode)
-	reply := Reply{Status: resp.StatusCode}
-	if limit == 0 {
-		reply.Picture = begin(&picture{resp.Body, ctx, clock})
-	} else {
-		reply.Body, reply.Err = wire.ReadBody(resp, limit)
+	reply := Reply{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength}
+	switch {
+	case resp.StatusCode/100 != 2:
+		reply.Body, reply.Err = readBody(resp, min(s.MaxResponse, maxErrorBody))
+	case kind == Fetch:
+		reply.Picture = &picture{resp.Body, ctx, clock}
+	default:
+		reply.Body, reply.Err = readBody(resp, s.MaxResponse)
 	}
-	reply.Header, reply.Length = resp.Header, resp.ContentLength // set after the first bytes, which show the encoding
-	switch ended := endedBy(ctx, clock); {
-	case reply.Err == nil && !endsWithEOF(ctx), limit == 0:
-	case ended != nil && (reply.Err == nil || errors.Is(reply.Err, wire.ErrCutOff)):
-		reply.Err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
+	if ended := endedBy(ctx, clock); ended != nil && errors.Is(reply.Err, ErrCutOff) {
+		reply.Err = fmt.Errorf("%w: %w", ErrCutOff, ended)
 	}
-	if reply.Err != nil { // the body may end within the key
-		reply.Cut = errors.Is(reply.Err, wire.ErrCutOff)
-		reply.Body = key.Keys().CutEnd(key.Keys().Text(reply.Body))
-	}
-	content, err := read(reply)
+	content := read(reply)
 	reply.Picture, reply.Body = nil, cmp.Or(content.Body, reply.Body)
-	return reply, content, err
+	return reply, content
 }
 
-// endedBy returns the error of the context or the clock if one of these ended the attempt.
-func endedBy(ctx context.Context, clock *wire.Clock) error {
-	return cmp.Or(ContextError(ctx), clock.Expired())
+const (
+	pieceSize = 16 << 10
+	// trusted is the most memory, in bytes, that a claimed length allocates. A page of 100 long records has less.
+	trusted = 1 << 20
+)
+
+// pieces are buffers for readBody, whose result is then the only copy of a body.
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+// readBody returns the body of a response, up to limit bytes. With an error it returns the bytes before it.
+func readBody(resp *http.Response, limit int64) (string, error) {
+	piece := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(piece)
+	var body strings.Builder
+	limit = min(limit, math.MaxInt64-1) // so that one more byte can be read
+	body.Grow(int(min(max(resp.ContentLength, 0), limit, trusted)))
+	n, err := io.CopyBuffer(&body, io.LimitReader(resp.Body, limit+1), piece[:])
+	switch {
+	case n > limit:
+		return body.String()[:limit], fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
+	case err != nil:
+		return body.String(), fmt.Errorf("%w: %w", ErrCutOff, err)
+	}
+	return body.String(), nil
 }
 
-// endsWithEOF reports whether a context has ended with io.EOF as its cause. The body then seems complete, because
-// net/http returns the cause of the context as the error of a Read.
-func endsWithEOF(ctx context.Context) bool { return context.Cause(ctx) == io.EOF }
-
-// picture is the body of a picture with a limit of the time without a byte. If the context or the clock ended the
-// attempt, Read returns its error.
+// picture is the body of a picture, with a limit of the time without a byte.
 type picture struct {
 	io.Reader
 	ctx   context.Context
-	clock *wire.Clock
+	clock *clock
 }
 
 func (p *picture) Read(b []byte) (int, error) {
-	p.clock.Receiving()
-	n, err := wire.Read(p.Reader, b)
-	p.clock.Pause()
-	if err != nil && (err != io.EOF || endsWithEOF(p.ctx)) {
-		err = cmp.Or(endedBy(p.ctx, p.clock), redact.NotNil(err))
+	p.clock.receiving()
+	n, err := p.Reader.Read(b)
+	p.clock.pause()
+	if err != nil && err != io.EOF {
+		err = cmp.Or(endedBy(p.ctx, p.clock), err)
 	}
 	return n, err
 }
 
-// endOf returns the reason for the end of an attempt. Err is nil if there is a response. Sent is the error of the SDK's
-// own transport, because a middleware may return the error of another request.
-func endOf(ctx context.Context, err, sent error, clock *wire.Clock) End {
+// endedBy returns the error of the call's context or of the clock, if one of these ended the attempt.
+func endedBy(ctx context.Context, clock *clock) error {
+	return cmp.Or(ContextError(ctx), clock.expired())
+}
+
+// endOf returns the reason for the end of an attempt. Err is nil if there is a response.
+func endOf(ctx context.Context, err error) End {
 	switch {
 	case ctx.Err() != nil:
 		return Cancelled
 	case err == nil:
 		return Broke
-	case errors.As(err, new(*upload.ReadError)):
+	case isReadError(err):
 		return Unread
-	case errors.Is(clock.Expired(), upload.ErrSource):
-		return Idle
-	case wire.Refused(sent):
-		return Refused
-	case wire.Untrusted(sent), errors.Is(sent, wire.ErrClearProxy),
-		err == http.ErrSchemeMismatch, errors.Is(err, ErrRedirect):
+	case errors.Is(err, ErrClearProxy), errors.Is(err, ErrRedirect), err == http.ErrSchemeMismatch, untrusted(err):
 		return Fatal
 	}
 	return Broke
 }
 
-// Inspect is [upload.File.Inspect] with a stall limit; 0 means none. The error is from the context or the clock.
-func Inspect(ctx context.Context, f upload.File, stall time.Duration) (int64, upload.Problem, error) {
-	on, clock := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: upload.ErrSource})
-	defer clock.Stop()
-	clock.Reading()
-	size, problem, err := f.Inspect(on)
+// isReadError reports whether err is the error of a source itself: that of a RoundTripper may only wrap one.
+func isReadError(err error) bool {
+	_, ok := err.(*upload.ReadError)
+	return ok
+}
+
+// untrusted reports whether the server's certificate was not accepted, which another attempt does not change.
+func untrusted(err error) bool {
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
+}
+
+// Look is [upload.File.Look] with a stall limit; 0 means none. The error may also be that of the limit.
+func Look(ctx context.Context, f upload.File, stall time.Duration) (size int64, head []byte, err error) {
+	var clock clock
+	clock.start(ctx, Limits{Stall: stall}, true)
+	defer clock.stop()
+	size, head, err = f.Look(clock.ctx)
 	if err != nil {
-		err = cmp.Or(endedBy(ctx, clock), err)
+		err = cmp.Or(endedBy(ctx, &clock), err)
 	}
-	return size, problem, err
+	return size, head, err
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Do makes attempts until one succeeds or no other may follow. It returns either the response or a failure.
-func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Reply, *Failure) {
+// Do makes attempts until one succeeds or no other may follow. It returns either the last attempt or a failure.
+func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Attempt, *Failure) {
 	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted}
 	defer c.end()
 	for ctx.Err() == nil {
 		key, why, err := c.enter()
 		if err != nil {
-			return Reply{}, c.fail(why, err)
+			return Attempt{}, c.fail(why, err)
 		}
 		c.add(s.attempt(ctx, &c.req, &c.set, read, key, c.last.Number+1, c.outcome == Unknown))
 		pause, again, why := decide(set.Policy, c.last, c.situation())
@@ -31,11 +31,11 @@ func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader)
 		case c.last.Verdict.OK:
 			return c.succeed(), nil
 		case !again:
-			return Reply{}, c.fail(why, err)
+			return Attempt{}, c.fail(why, err)
 		}
 		sleep(ctx, pause)
 	}
-	return Reply{}, c.fail(Ended, ContextError(ctx))
+	return Attempt{}, c.fail(Ended, ContextError(ctx))
 }
 
 // call is the history of a call.
@@ -129,10 +129,10 @@ func (c *call) reserve() (again bool, why Why, err error) {
 	return c.reserved, NoBudget, nil
 }
 
-// succeed returns the response. It returns the call's retries to the budget, or rewards a call without any.
-func (c *call) succeed() Reply {
+// succeed returns the last attempt, and the call's retries to the budget. It rewards a call without retries.
+func (c *call) succeed() Attempt {
 	c.sender.Budget.give(max(c.taken*budgetUnit, 1))
-	return c.lastReply
+	return c.last
 }
 
 // fail returns the failure of the call.
@@ -141,7 +141,7 @@ func (c *call) fail(why Why, stopped error) *Failure {
 		stopped = cmp.Or(stopped, ContextError(c.ctx), context.DeadlineExceeded)
 	}
 	return &Failure{
-		Outcome: c.outcome, Retryable: c.last.Verdict.Retryable || stopped != nil, Attempts: c.last.Number,
+		Outcome: c.outcome, Retryable: c.last.Verdict.Retryable || stopped != nil,
 		Last: c.last, LastReply: c.lastReply, Keys: c.keys, Why: why, Stopped: stopped,
 	}
 }
@@ -190,7 +190,7 @@ func (c *call) tell(r Result) {
 // ContextError returns the error of a context and, if it differs, the cause, or the cause alone if it wraps the error.
 // It is nil before the context ends.
 func ContextError(ctx context.Context) error {
-	err, cause := ctx.Err(), redact.NotNil(context.Cause(ctx))
+	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {
 	case err == nil, errors.Is(err, cause):
 		return err

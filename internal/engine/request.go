@@ -11,7 +11,6 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Kind classifies requests by the effect of a second execution.
@@ -27,7 +26,6 @@ const (
 
 // Request is the request of a call. Each attempt sends the same bytes.
 type Request struct {
-	Name   string // of the operation, such as "images.store"
 	Kind   Kind
 	Method string
 	URL    url.URL
@@ -35,24 +33,21 @@ type Request struct {
 	Body   *upload.Body // nil for none
 }
 
-// Reader consumes a response of any status and reports its content. It returns an error for a 2xx response without the
-// expected content.
-type Reader func(Reply) (Content, error)
+// Reader reads the content of a response of any status.
+type Reader func(Reply) Content
 
 // Settings are the options of one call.
 type Settings struct {
-	Wait     time.Duration // limit of the wait for the response, from the last byte sent; 0 means none
-	Option   string        // name of the option for Wait
-	Stall    time.Duration // limit of the time without progress; 0 means none
+	Limits   Limits
 	Policy   Policy
 	Hooks    []Hook
-	Progress func(sent int64, attempt int) // called as upload.Body.Attach describes; nil for none
+	Progress func(sent int64, attempt int) // called at most 20 times a second, from one goroutine at a time; may be nil
 }
 
 // Sender is shared by all calls of a client. It is read-only after construction.
 type Sender struct {
 	API, Pictures *http.Client // Pictures makes the requests of kind Fetch
-	Transport     *wire.Transport
+	Transport     *Transport   // below API
 	UserAgent     string
 	Limiter       Limiter                                    // nil for none
 	Key           func(context.Context) (*Credential, error) // called before each attempt
@@ -87,9 +82,8 @@ type Limiter interface{ Wait(context.Context) error }
 type Reply struct {
 	Status   int
 	Header   http.Header
-	Body     string    // without compression; empty for a picture
-	Err      error     // set if Body is incomplete
-	Cut      bool      // Body is incomplete because it ended too early
+	Body     string    // empty for a picture
+	Err      error     // set if Body is incomplete; matches ErrCutOff if it ended too early
 	Picture  io.Reader // body of a 2xx response to a Fetch, with a stall limit; valid only within the Reader
 	Length   int64     // of Picture in bytes; -1 if unknown
 	Keys     redact.Keys
@@ -111,9 +105,11 @@ func (r *Reply) RequestID() string {
 	return ""
 }
 
-// Content describes the content of a response.
+// Content is the content of a response.
 type Content struct {
 	Kind         ContentKind
+	Value        any    // the expected content
+	Err          error  // why a 2xx response does not have it
 	Cut          bool   // the body ended too early
 	Begun        bool   // a byte of a picture reached its writer
 	WriterFailed bool   // the writer of a picture returned an error
@@ -136,7 +132,6 @@ const (
 type Failure struct {
 	Outcome   Outcome // of all attempts together
 	Retryable bool
-	Attempts  int
 	Last      Attempt
 	LastReply Reply // the last response; its Status is 0 if none came
 	Keys      redact.Keys
@@ -156,7 +151,7 @@ const (
 	LimiterError            // the rate limiter returned an error
 	KeyError                // the key source returned an error
 	HookError               // a hook refused the attempt
-	FileError               // set by the caller of Do: the wait for the first bytes of the file failed
+	FileError               // set by the caller of Do: the first bytes of the file could not be read
 )
 
 // Hook is called before each attempt. An error refuses the attempt. Done, unless nil, is called once with the result.

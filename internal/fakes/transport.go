@@ -48,8 +48,11 @@ func Lose(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-// Hang is a transport that waits until the request's context ends.
+// Hang is a transport that takes the request's body and waits until the request's context ends.
 func Hang(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }

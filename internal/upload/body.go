@@ -1,11 +1,9 @@
+// Package upload makes request bodies that several attempts can send: urlencoded forms, and multipart forms whose file
+// is streamed from a path, a file system, memory or a reader.
 package upload
 
 import (
 	"bytes"
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"mime/multipart"
@@ -13,7 +11,6 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-	"sync"
 )
 
 // Body is the body of a call: a form, or a multipart form with a file. Every attempt of the call sends the same bytes.
@@ -21,9 +18,8 @@ type Body struct {
 	FileSize int64 // in bytes; -1 if unknown, 0 for a form
 
 	contentType string
-	head, tail  []byte // around the file; tail is the closing delimiter
+	head, tail  []byte // around the file; tail is the closing boundary
 	file        *File  // nil for a form
-	reporting   sync.Mutex
 }
 
 // Form returns an application/x-www-form-urlencoded body.
@@ -31,7 +27,7 @@ func Form(fields url.Values) *Body {
 	return &Body{contentType: "application/x-www-form-urlencoded", head: []byte(fields.Encode())}
 }
 
-// Multipart returns a multipart/form-data body whose last part is the file. Size is the result of [File.Inspect].
+// Multipart returns a multipart/form-data body whose last part is the file. Size is the result of [File.Look].
 func Multipart(fields url.Values, field string, f File, size int64) *Body {
 	// The writer escapes a quote in a name with a backslash. Browsers write %22, which PHP, Go, Python and busboy read
 	// as three characters.
@@ -43,7 +39,7 @@ func Multipart(fields url.Values, field string, f File, size int64) *Body {
 		}
 	}
 	_, _ = form.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {multipart.FileContentDisposition(field, f.base())},
+		"Content-Disposition": {multipart.FileContentDisposition(field, f.Base())},
 		"Content-Type":        {f.mediaType()},
 	})
 	return &Body{
@@ -55,87 +51,58 @@ func Multipart(fields url.Values, field string, f File, size int64) *Body {
 	}
 }
 
-// Replayable reports whether another attempt can send the same bytes. A body that reads from a user's reader is not
-// replayable between Attach and [Sending.Close].
+// HasFile reports whether the body is a multipart form.
+func (b *Body) HasFile() bool { return b.file != nil }
+
+// Replayable reports whether another attempt can send the same bytes now.
 func (b *Body) Replayable() bool {
 	if b.file == nil {
 		return true
 	}
-	s, ok := b.file.Source.(*stream)
-	return !ok || s.replayable()
+	release, err := claim(b.file.Source)
+	if err != nil {
+		return false
+	}
+	release()
+	return true
 }
 
-// Attach sets the body of req, for one attempt. The caller must close the Sending, which is nil for a form. If the
-// context of req ends, reading the file fails. The error is a [*ReadError] or the context's cause.
+// Attach sets the body of req, for one attempt. The Sending is nil for a form; otherwise the caller must call its End.
+// The error is a [*ReadError]: the file's reader is in use, or used up. No byte of the file has been read then.
 //
-// Attach calls report, unless it is nil, with the number of bytes of the file sent so far: at most 20 times a second,
-// once more at the end of the attempt, and from one goroutine at a time.
+// The transport calls observe with each Read of the body, one call at a time. Sent is the number of bytes of the file
+// that the transport has taken. Done is set from the last byte of the body on.
 //
-// A request with a file has no GetBody, so net/http never sends it twice.
-func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (*Sending, error) {
+// A POST has no GetBody, so net/http never sends it twice.
+func (b *Body) Attach(req *http.Request, observe func(sent int64, done bool)) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
-	if b.file == nil {
-		b.attachForm(req, clock)
+	if b.file != nil {
+		return b.attachFile(req, observe)
+	}
+	if len(b.head) == 0 {
+		req.Body = http.NoBody
+		observe(0, true)
 		return nil, nil
 	}
-	req.ContentLength = -1
-	if b.FileSize >= 0 {
-		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
-	}
-	s := &Sending{body: b, clock: clock, tail: bytes.NewReader(b.tail)}
-	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
-	var told *progress
-	if report != nil {
-		told = &progress{report: report, busy: &b.reporting, reported: -1}
-	}
-	clock.Reading() // because Open may block as a Read may
-	var err error
-	s.file, err = b.file.open(req.Context(), told, true)
-	clock.Taken(false)
-	if err != nil {
-		return s, cmp.Or(context.Cause(req.Context()), b.file.readError(0, err))
-	}
-	req.Body = s
-	return s, nil
-}
-
-// largeForm is the size in bytes above which sending a form takes long enough to stall.
-const largeForm = 64 << 10
-
-// Tracked reports whether the [Clock] is told about the body. It is false for a small form.
-func (b *Body) Tracked() bool { return b.file != nil || len(b.head) > largeForm }
-
-// attachForm attaches a form. It gives net/http a small one as a bytes.Reader, because net/http then writes header and
-// body at once.
-func (b *Body) attachForm(req *http.Request, clock Clock) {
-	req.ContentLength = int64(len(b.head))
-	if req.ContentLength == 0 {
-		req.Body = http.NoBody
-		return
-	}
-	open := func() (io.ReadCloser, error) {
-		form := bytes.NewReader(b.head)
-		if b.Tracked() {
-			return io.NopCloser(&Sending{clock: clock, parts: form, tail: form}), nil
-		}
-		return io.NopCloser(form), nil
-	}
+	open := func() (io.ReadCloser, error) { return &form{bytes.NewReader(b.head), observe}, nil }
 	req.Body, _ = open()
-	if req.Method != "POST" {
+	req.ContentLength = int64(len(b.head))
+	if req.Method != http.MethodPost {
 		req.GetBody = open
 	}
+	return nil, nil
 }
 
-func (f File) readError(offset int64, err error) error {
-	return &ReadError{fmt.Errorf("file %.80q: at byte %d: %w", f.base(), offset, err)}
+// form is the body of one attempt without a file.
+type form struct {
+	rest    *bytes.Reader
+	observe func(sent int64, done bool)
 }
 
-// ErrSource matches the error of an upload whose file could not be read: its reader failed or stalled, or the file has
-// changed.
-var ErrSource = errors.New("the file could not be read")
+func (f *form) Read(p []byte) (int, error) {
+	n, err := f.rest.Read(p)
+	f.observe(0, f.rest.Len() == 0)
+	return n, err
+}
 
-// ReadError is the error of a file that could not be read. It matches [ErrSource].
-type ReadError struct{ error }
-
-// Unwrap returns the cause and [ErrSource].
-func (e *ReadError) Unwrap() []error { return []error{e.error, ErrSource} }
+func (f *form) Close() error { return nil }

@@ -31,18 +31,5 @@ var mediaTypes = map[string]string{
 
 // mediaType returns the user's content type, else the type of the extension.
 func (f File) mediaType() string {
-	return cmp.Or(f.ContentType, mediaTypes[strings.ToLower(path.Ext(f.base()))], "application/octet-stream")
-}
-
-// noAudio are the results of http.DetectContentType that prove a mistake. Its other results prove nothing: raw samples
-// may look like icons, fonts, bitmaps or text.
-var noAudio = map[string]string{
-	"application/pdf":          "a PDF document",
-	"application/x-gzip":       "a gzip archive",
-	"application/zip":          "a ZIP archive",
-	"image/gif":                "a GIF image",
-	"image/jpeg":               "a JPEG image",
-	"image/png":                "a PNG image",
-	"image/webp":               "a WebP image",
-	"text/html; charset=utf-8": "an HTML page",
+	return cmp.Or(f.ContentType, mediaTypes[strings.ToLower(path.Ext(f.Base()))], "application/octet-stream")
 }

@@ -1,22 +1,19 @@
-// Package upload makes request bodies that several attempts can send: urlencoded forms, and multipart forms whose file
-// is streamed from a path, a file system, memory or a reader. It tracks how much of a body the transport has taken.
 package upload
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"reflect"
 	"sync"
 )
 
 // Source provides the bytes of a file. [Path], [FS], [Bytes] and [Reader] return one. Sources are comparable with ==.
 type Source interface {
-	// open sets the reader, done, and the size if the source knows it better than the user. It may block.
-	open(in *input) error
+	// open returns the bytes from the start, and their number or -1. The caller must have claimed the source. Size is
+	// the number that the user declared, or -1. Open may block.
+	open(size int64) (io.ReadCloser, int64, error)
 }
 
 // Path returns the regular file at path. Each attempt opens it.
@@ -28,13 +25,12 @@ type disk struct{}
 func (disk) Open(path string) (fs.File, error) {
 	// Opening a named pipe would block until it has a writer.
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file; open it and use FileFromReader")
+		return nil, errors.New("is not a regular file")
 	}
 	return os.Open(path)
 }
 
-// FS returns the file at path in fsys, or nil if fsys is nil. Each attempt opens the file. If the context ends, an
-// Open, Stat or Read that blocks is abandoned.
+// FS returns the file at path in fsys, or nil if fsys is nil. Each attempt opens the file.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -47,26 +43,24 @@ type inFS struct {
 	path string
 }
 
-func (s inFS) open(in *input) error {
-	if isNil(s.fsys) {
-		return fmt.Errorf("its file system is a nil %T", s.fsys)
-	}
+func (s inFS) open(size int64) (io.ReadCloser, int64, error) {
 	f, err := s.fsys.Open(s.path)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	in.r, in.ahead, in.done = f, true, func() { f.Close() }
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return errors.New("is a directory")
-	// File systems for object stores may report irregular files. Devices and pipes report no size.
-	case info.Mode().IsRegular() || in.size < 0 && info.Size() > 0:
-		in.size = info.Size()
+	if err == nil && info.IsDir() {
+		err = errors.New("is a directory")
 	}
-	return nil
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	// File systems for object stores may report irregular files. Devices and pipes report no size.
+	if info.Mode().IsRegular() || size < 0 && info.Size() > 0 {
+		size = info.Size()
+	}
+	return f, size, nil
 }
 
 // Bytes returns a file in memory. The data must not change during a call.
@@ -74,15 +68,14 @@ func Bytes(data []byte) Source { return &memory{data} }
 
 type memory struct{ data []byte }
 
-func (m *memory) open(in *input) error {
-	in.r, in.size, in.direct = bytes.NewReader(m.data), int64(len(m.data)), true
-	return nil
+func (m *memory) open(int64) (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(m.data)), int64(len(m.data)), nil
 }
 
 // Reader returns a file with the rest of r, or nil if r is nil. It does not close r.
 //
-// If r can seek, each attempt rewinds it to its first position. Otherwise it can be sent once. If the context ends, a
-// Read or Seek that blocks is abandoned, and r must not be used until it returns.
+// If r can seek, each attempt rewinds it to its first position. Otherwise it can be sent once. A Read or Seek that
+// blocks longer than its attempt is abandoned, and r must not be used until it returns.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil
@@ -90,62 +83,51 @@ func Reader(r io.Reader) Source {
 	return &stream{r: r, size: -1}
 }
 
-// isNil reports whether the value in an interface is nil and its methods would panic.
-func isNil(v any) bool {
-	value := reflect.ValueOf(v)
-	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
-}
+// ErrUsed means that a reader which cannot seek was read by an earlier attempt or call.
+var ErrUsed = errors.New("the reader was used by an earlier call, and cannot be rewound")
 
-var (
-	errInUse = errors.New("the reader is in use: another call sends it, or a Read of an earlier call has not returned")
-	errUsed  = errors.New("the reader was used by an earlier call, and cannot be rewound")
-)
+var errInUse = errors.New("the reader is in use: another call sends it, or a Read of an earlier call has not returned")
 
 // stream is a user's reader.
 type stream struct {
 	r     io.Reader
 	inUse sync.Mutex // held until the last Read or Seek of r has returned; guards the rest
 
-	once  sync.Once // for look
+	once  sync.Once // for measure
 	seek  io.Seeker // nil if r cannot seek
 	start int64     // first position of r, if it can seek
 	size  int64     // result of r.Len before the first Read; -1 if it has no Len
 	used  bool      // r cannot seek, and a Read was called
 }
 
-func (s *stream) replayable() bool {
-	if !s.inUse.TryLock() {
-		return false
+// claim reserves the source for one goroutine, which must call release after its last use.
+func claim(s Source) (release func(), err error) {
+	r, ok := s.(*stream)
+	switch {
+	case !ok:
+		return func() {}, nil
+	case !r.inUse.TryLock():
+		return nil, errInUse
+	case r.used:
+		r.inUse.Unlock()
+		return nil, ErrUsed
 	}
-	defer s.inUse.Unlock()
-	return !s.used
+	return r.inUse.Unlock, nil
 }
 
-func (s *stream) open(in *input) error {
-	if !s.inUse.TryLock() {
-		return errInUse
-	}
-	in.done = s.inUse.Unlock
-	switch {
-	case isNil(s.r):
-		return fmt.Errorf("the reader is a nil %T", s.r)
-	case s.used:
-		return errUsed
-	}
-	s.once.Do(s.look)
-	if in.size < 0 {
-		in.size = s.size // after the user's Size, because Len may return the length of a buffer
+func (s *stream) open(size int64) (io.ReadCloser, int64, error) {
+	s.once.Do(s.measure)
+	if size < 0 {
+		size = s.size // after the user's size, because Len may return the length of a buffer
 	}
 	if s.seek == nil {
-		in.r = s
-		return nil
+		return io.NopCloser(s), size, nil
 	}
-	in.r = s.r
 	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
-		in.size = max(end-s.start, 0)
+		size = max(end-s.start, 0)
 	}
 	_, err := s.seek.Seek(s.start, io.SeekStart)
-	return err
+	return io.NopCloser(s.r), size, err
 }
 
 // Read reads from a reader that cannot seek.
@@ -154,37 +136,21 @@ func (s *stream) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// look sets seek, start and size.
-func (s *stream) look() {
+// measure sets seek, start and size.
+func (s *stream) measure() {
 	if sized, ok := s.r.(interface{ Len() int }); ok {
-		s.size = max(int64(sized.Len()), -1)
+		s.size = int64(sized.Len())
 	}
-	seeker, ok := s.r.(io.Seeker)
-	if f, isFile := s.r.(*os.File); isFile {
-		info, err := f.Stat()
-		ok = err == nil && info.Mode().IsRegular() // because Seek of a device may do nothing
-	}
-	if ok {
+	if seeker, ok := s.r.(io.Seeker); ok {
 		if start, err := seeker.Seek(0, io.SeekCurrent); err == nil {
 			s.seek, s.start = seeker, start
 		}
 	}
 }
 
-// keep puts the first bytes of r, which were read, back before the others. A reader that can seek is rewound instead,
-// unless it does not tell the position after them: its Seek does nothing, or leaves out a buffer of Read.
-func (s *stream) keep(head []byte) error {
-	if s.seek != nil {
-		at, err := s.seek.Seek(0, io.SeekCurrent)
-		if err != nil || at == s.start+int64(len(head)) {
-			return err
-		}
-		s.seek = nil
+// unread puts bytes back that were read from a reader that cannot seek.
+func (s *stream) unread(head []byte) {
+	if s.seek == nil {
+		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
 	}
-	s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
-	return nil
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

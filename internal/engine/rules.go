@@ -23,9 +23,8 @@ func Together(a, b Outcome) Outcome {
 
 // Facts are the observations of an attempt.
 type Facts struct {
-	Seen     bool // the SDK's transport was called and has returned
-	Wrote    bool // a byte of the request may have been written
-	Complete bool // the transport has taken a byte of the form's closing boundary, or there is no file
+	Unsent   bool // certainly nothing was sent
+	Complete bool // the transport has read a byte of the form's closing boundary, or there is no file
 	End      End
 	Status   int // 0 without a response
 	Content  Content
@@ -39,8 +38,6 @@ const (
 	Broke     End = iota // the network, a timeout, a stall or a middleware; also the end with a response
 	Cancelled            // the context of the call ended
 	Unread               // the file could not be read
-	Idle                 // the file returned no bytes for too long
-	Refused              // HTTP/2 REFUSED_STREAM
 	Fatal                // a cause that affects every attempt, such as an untrusted certificate
 )
 
@@ -61,13 +58,16 @@ const (
 	Retry      // the same request
 )
 
-// retryable tells for which calls a failure is retryable.
-type retryable int
+// step is an entry of the table for Store or for the other methods: the permitted step, and whether the caller may make
+// the call again afterwards.
+type step string
 
 const (
-	never retryable = iota
-	always
-	others // all but Store
+	final     step = "final"
+	retryable step = "retryable" // by the caller
+	retried   step = "retried"   // by the engine, and then retryable
+	newKey    step = "new key"   // retried by the engine with another key, and then final
+	otherRow  step = "-"         // the row does not apply
 )
 
 // rule is a row of the table in the documentation of aicontent.OutcomeOf.
@@ -75,8 +75,7 @@ type rule struct {
 	row           string
 	when          func(Kind, Facts) bool
 	outcome       Outcome
-	others, store Next
-	retryable     retryable
+	store, others step
 }
 
 // Judge returns the verdict of the first rule that applies.
@@ -84,10 +83,25 @@ func Judge(kind Kind, f Facts) Verdict {
 	if succeeded(kind, f) {
 		return Verdict{Outcome: Executed, OK: true}
 	}
-	r := rules[slices.IndexFunc(rules, func(r rule) bool { return r.when(kind, f) })]
-	v := Verdict{Outcome: r.outcome, Next: r.others, Retryable: r.retryable != never}
-	if kind == Create {
-		v.Next, v.Retryable = r.store, r.retryable == always
+	for _, r := range rules {
+		step := r.others
+		if kind == Create {
+			step = r.store
+		}
+		if step != otherRow && r.when(kind, f) {
+			return step.verdict(r.outcome)
+		}
+	}
+	return Verdict{Outcome: Unknown}
+}
+
+func (s step) verdict(outcome Outcome) Verdict {
+	v := Verdict{Outcome: outcome, Retryable: s == retryable || s == retried}
+	switch s {
+	case retried:
+		v.Next = Retry
+	case newKey:
+		v.Next = Renew
 	}
 	return v
 }
@@ -107,94 +121,81 @@ func succeeded(kind Kind, f Facts) bool {
 // rules are in the order of the table. The first matching rule counts, so a rule may rely on the mismatch of all
 // earlier rules. The last rule always matches.
 var rules = []rule{
-	{"a context, limiter, key source or hook, before any byte", func(_ Kind, f Facts) bool {
+	{"the context, limiter, key source or hook, before sending", func(_ Kind, f Facts) bool {
 		return f.End == Cancelled && f.unsent()
-	}, NotExecuted, Stop, Stop, always},
+	}, NotExecuted, retryable, retryable},
+	{"the context, during an upload", func(_ Kind, f Facts) bool {
+		return f.End == Cancelled && !f.Complete && (f.silent() || f.is2xx() && f.Content.Cut && !f.made())
+	}, NotExecuted, retryable, retryable},
 	{"an untrusted certificate, or http on an https:// port", func(_ Kind, f Facts) bool {
-		return f.End == Fatal && f.silent() && (f.unsent() || !f.Complete)
-	}, NotExecuted, Stop, Stop, never},
-	{"no connection, or one that broke before any byte", func(_ Kind, f Facts) bool {
-		return f.unsent() && (f.End == Broke || f.End == Refused)
-	}, NotExecuted, Retry, Retry, always},
-	{"an upload cut off by the context", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.End == Cancelled && (f.silent() || f.is2xx() && f.Content.Cut && !f.made())
-	}, NotExecuted, Stop, Stop, always},
-	{"an upload whose file stalls", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.silent() && f.End == Idle
-	}, NotExecuted, Retry, Retry, never},
-	{"an upload cut off by the network, a stall, 408 or 5xx", func(_ Kind, f Facts) bool {
-		broke := f.silent() && (f.End == Broke || f.End == Refused)
-		return !f.Complete && (broke || f.Status != 429 && f.transient())
-	}, NotExecuted, Retry, Retry, always},
-	{"a refused HTTP/2 stream (REFUSED_STREAM), except Store", func(k Kind, f Facts) bool {
-		return k != Create && f.silent() && f.End == Refused
-	}, NotExecuted, Retry, Stop, always},
+		return f.End == Fatal && f.silent() && (f.Unsent || !f.Complete)
+	}, NotExecuted, final, final},
+	{"no connection", func(_ Kind, f Facts) bool {
+		return f.End == Broke && f.unsent()
+	}, NotExecuted, retried, retried},
+	{"the network, a stall, 408 or 5xx, during an upload", func(_ Kind, f Facts) bool {
+		return !f.Complete && (f.silent() && f.End == Broke || f.Status != 429 && f.transient())
+	}, NotExecuted, retried, retried},
 	{"429", func(_ Kind, f Facts) bool {
 		return f.Status == 429
-	}, NotExecuted, Retry, Retry, always},
+	}, NotExecuted, retried, retried},
 	{"401, if the key source then returns another key", func(k Kind, f Facts) bool {
 		return f.Status == 401 && k != Fetch
-	}, NotExecuted, Renew, Renew, never},
-	{"403, 404 or 405 without JSON; not Store, not Download", func(k Kind, f Facts) bool {
-		return k != Create && k != Fetch && !f.isJSON() && (f.Status == 403 || f.Status == 404 || f.Status == 405)
-	}, NotExecuted, Stop, Stop, always},
+	}, NotExecuted, newKey, newKey},
+	{"403, 404 or 405 without JSON, except for Download", func(k Kind, f Facts) bool {
+		return k != Fetch && !f.isJSON() && (f.Status == 403 || f.Status == 404 || f.Status == 405)
+	}, NotExecuted, otherRow, retryable},
 	// Servers and proxies send these before they forward a request, so they need no JSON.
 	{"400, 401, 411, 413, 414, 417, 421 or 431", func(_ Kind, f Facts) bool {
 		return slices.Contains([]int{400, 401, 411, 413, 414, 417, 421, 431}, f.Status)
-	}, NotExecuted, Stop, Stop, never},
+	}, NotExecuted, final, final},
 	// A proxy or firewall may send any other 4xx after the service has acted. Only JSON counts as the service's word.
 	{"any other 4xx; for Store only with JSON", func(k Kind, f Facts) bool {
 		return f.Status/100 == 4 && f.Status != 408 && f.Status != 499 && (k != Create || f.isJSON())
-	}, NotExecuted, Stop, Stop, never},
+	}, NotExecuted, final, final},
 	{"307 or 308; for List, Show and Download any 3xx", func(k Kind, f Facts) bool {
 		return f.Status == 307 || f.Status == 308 || f.Status/100 == 3 && (k == Read || k == Fetch)
-	}, NotExecuted, Stop, Stop, never},
-	{"201 or 204 that is cut off", func(_ Kind, f Facts) bool {
-		return f.made() && f.cutOff()
-	}, Executed, Retry, Stop, never},
-	{"any other 201 or 204 whose JSON reports no error", func(_ Kind, f Facts) bool {
+	}, NotExecuted, final, final},
+	{"201 or 204 whose JSON reports no error", func(_ Kind, f Facts) bool {
 		return f.made()
-	}, Executed, Stop, Stop, never},
-	{"an upload cut off by a 2xx that is itself cut off", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.is2xx() && f.cutOff()
-	}, NotExecuted, Retry, Retry, always},
-	{"an upload cut off by a 2xx that is empty or HTML", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.empty()
-	}, NotExecuted, Stop, Stop, always},
-	{"an upload cut off by its reader or any other response", func(_ Kind, f Facts) bool {
+	}, Executed, final, final},
+	{"a 2xx that is cut off, empty or HTML, during an upload", func(_ Kind, f Facts) bool {
+		return !f.Complete && f.is2xx() && (f.cutOff() || f.empty())
+	}, NotExecuted, retryable, retryable},
+	{"any other response or a failed reader, during an upload", func(_ Kind, f Facts) bool {
 		return !f.Complete
-	}, NotExecuted, Stop, Stop, never},
+	}, NotExecuted, final, final},
 	{"a picture that is cut off after its first byte", func(_ Kind, f Facts) bool {
 		return f.is2xx() && f.Content.Cut && f.Content.Begun
-	}, Unknown, Stop, Stop, others},
+	}, Unknown, otherRow, retryable},
 	{"any other 2xx that is cut off", func(_ Kind, f Facts) bool {
 		return f.is2xx() && f.cutOff()
-	}, Unknown, Retry, Stop, others},
+	}, Unknown, final, retried},
 	{"any other 2xx that is empty, blank or an HTML page", func(_ Kind, f Facts) bool {
 		return f.empty()
-	}, Unknown, Stop, Stop, others},
+	}, Unknown, final, retryable},
 	{"408 or 5xx", func(_ Kind, f Facts) bool {
 		return f.transient()
-	}, Unknown, Retry, Stop, others},
-	{"the context, after a byte was sent", func(_ Kind, f Facts) bool {
+	}, Unknown, final, retried},
+	{"the context, at any other time", func(_ Kind, f Facts) bool {
 		return f.End == Cancelled && (f.silent() || f.is2xx() && f.Content.Cut)
-	}, Unknown, Stop, Stop, others},
+	}, Unknown, final, retryable},
 	{"a refused redirect, or a certificate below a middleware", func(_ Kind, f Facts) bool {
 		return f.silent() && f.End == Fatal
-	}, Unknown, Stop, Stop, never},
-	{"no response, though a byte may have been sent", func(_ Kind, f Facts) bool {
+	}, Unknown, final, final},
+	{"no response for another reason", func(_ Kind, f Facts) bool {
 		return f.silent()
-	}, Unknown, Retry, Stop, others},
+	}, Unknown, final, retried},
 	{"any other response, or a picture whose writer failed", func(Kind, Facts) bool {
 		return true
-	}, Unknown, Stop, Stop, never},
+	}, Unknown, final, final},
 }
 
 func (f Facts) silent() bool { return f.Status == 0 }
 func (f Facts) is2xx() bool  { return f.Status/100 == 2 }
 
-// unsent reports whether certainly no byte of the request was written.
-func (f Facts) unsent() bool { return f.silent() && f.Seen && !f.Wrote }
+// unsent reports whether certainly nothing was sent, and no response came.
+func (f Facts) unsent() bool { return f.silent() && f.Unsent }
 
 // isJSON reports whether the body is JSON other than the expected content. It counts as the service's own response.
 func (f Facts) isJSON() bool { return f.Content.Kind == JSON || f.Content.Kind == Error }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -12,38 +11,33 @@ import (
 )
 
 // columns are a row of the table of aicontent.OutcomeOf.
-type columns struct{ row, outcome, others, store, retryable string }
+type columns struct{ row, outcome, store, others string }
 
 // documentedRows returns the table in the documentation of aicontent.OutcomeOf, from top to bottom.
 func documentedRows(t *testing.T) []columns {
 	t.Helper()
 	source, err := os.ReadFile("../../outcome.go")
 	require.NoError(t, err)
-	const line = `(?m)^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +(yes|no|1x) +(yes|no|1x) +(yes|no|others)$`
+	const line = `(?m)^//\t(\S.*?) {2,}(NotExecuted|Executed|Unknown) +(\S.*?) {2,}(\S.*)$`
 	var table []columns
 	for _, m := range regexp.MustCompile(line).FindAllStringSubmatch(string(source), -1) {
-		table = append(table, columns{m[1], m[2], m[3], m[4], m[5]})
+		table = append(table, columns{m[1], m[2], m[3], m[4]})
 	}
 	return table
 }
 
-var (
-	outcomeNames   = map[Outcome]string{Unknown: "Unknown", NotExecuted: "NotExecuted", Executed: "Executed"}
-	nextNames      = map[Next]string{Stop: "no", Renew: "1x", Retry: "yes"}
-	retryableNames = map[retryable]string{never: "no", always: "yes", others: "others"}
-)
+var outcomeNames = map[Outcome]string{Unknown: "Unknown", NotExecuted: "NotExecuted", Executed: "Executed"}
 
 func TestRulesAreTheRowsOfTheDocumentedTable(t *testing.T) {
 	t.Parallel()
 	table := documentedRows(t)
 	require.NotEmpty(t, table)
-	invalid := columns{"invalid arguments", "NotExecuted", "no", "no", "no"}
+	invalid := columns{"invalid arguments", "NotExecuted", "final", "final"}
 	require.Equal(t, invalid, table[0], "it has no attempt to judge")
+	require.LessOrEqual(t, len(table), 24, "a reader must take the table in at first sight")
 	var ruled []columns
 	for _, r := range rules {
-		ruled = append(ruled, columns{
-			r.row, outcomeNames[r.outcome], nextNames[r.others], nextNames[r.store], retryableNames[r.retryable],
-		})
+		ruled = append(ruled, columns{r.row, outcomeNames[r.outcome], string(r.store), string(r.others)})
 	}
 	assert.Equal(t, table[1:], ruled)
 }
@@ -60,7 +54,7 @@ func statusesOf(first, last int, but ...int) (list []int) {
 
 var (
 	kinds = map[Kind]string{Read: "read", Change: "change", Remove: "remove", Create: "create", Fetch: "fetch"}
-	ends  = []End{Broke, Cancelled, Unread, Idle, Refused, Fatal}
+	ends  = []End{Broke, Cancelled, Unread, Fatal}
 
 	beforeForwarding = []int{400, 401, 411, 413, 414, 417, 421, 431}
 	transients       = append(statusesOf(5, 5, 501, 505), 408)
@@ -77,8 +71,8 @@ func situations(yield func(Kind, Facts) bool) {
 		}
 		for _, complete := range completes {
 			for _, end := range ends {
-				for bits := range 4 {
-					if !yield(kind, Facts{Seen: bits&1 != 0, Wrote: bits&2 != 0, Complete: complete, End: end}) {
+				for _, unsent := range both {
+					if !yield(kind, Facts{Unsent: unsent, Complete: complete, End: end}) {
 						return
 					}
 				}
@@ -88,8 +82,7 @@ func situations(yield func(Kind, Facts) bool) {
 					for _, content := range contentsOf(kind, status) {
 						for _, lost := range both {
 							f := Facts{
-								Seen: true, Wrote: true, Complete: complete, End: end, Status: status, Content: content,
-								Lost: lost,
+								Complete: complete, End: end, Status: status, Content: content, Lost: lost,
 							}
 							if !yield(kind, f) {
 								return
@@ -143,35 +136,26 @@ type meaning struct {
 // meanings repeat the words of the table, in its order. They list statuses where the rules compare, and state
 // conditions where the rules rely on those before them.
 var meanings = []meaning{
-	{"a context, limiter, key source or hook, before any byte", func(_ Kind, f Facts) bool {
-		return f.Status == 0 && f.End == Cancelled && f.Seen && !f.Wrote
+	{"the context, limiter, key source or hook, before sending", func(_ Kind, f Facts) bool {
+		return f.Status == 0 && f.End == Cancelled && f.Unsent
 	}},
-	{"an untrusted certificate, or http on an https:// port", func(_ Kind, f Facts) bool {
-		return f.Status == 0 && f.End == Fatal && (f.Seen && !f.Wrote || !f.Complete)
-	}},
-	{"no connection, or one that broke before any byte", func(_ Kind, f Facts) bool {
-		return f.Status == 0 && f.Seen && !f.Wrote && (f.End == Broke || f.End == Refused)
-	}},
-	{"an upload cut off by the context", func(_ Kind, f Facts) bool {
+	{"the context, during an upload", func(_ Kind, f Facts) bool {
 		broken := f.Status == 0 || slices.Contains(statusesOf(2, 2, 201, 204), f.Status) && f.Content.Cut ||
 			(f.Status == 201 || f.Status == 204) && f.Content.Cut && f.Content.Kind == Error
 		return !f.Complete && f.End == Cancelled && broken
 	}},
-	{"an upload whose file stalls", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.Status == 0 && f.End == Idle
+	{"an untrusted certificate, or http on an https:// port", func(_ Kind, f Facts) bool {
+		return f.Status == 0 && f.End == Fatal && (f.Unsent || !f.Complete)
 	}},
-	{"an upload cut off by the network, a stall, 408 or 5xx", func(_ Kind, f Facts) bool {
-		silent := f.Status == 0 && (f.End == Broke || f.End == Refused)
-		return !f.Complete && (silent || slices.Contains(transients, f.Status))
-	}},
-	{"a refused HTTP/2 stream (REFUSED_STREAM), except Store", func(k Kind, f Facts) bool {
-		return f.Status == 0 && f.End == Refused && k != Create
+	{"no connection", func(_ Kind, f Facts) bool { return f.Status == 0 && f.Unsent && f.End == Broke }},
+	{"the network, a stall, 408 or 5xx, during an upload", func(_ Kind, f Facts) bool {
+		return !f.Complete && (f.Status == 0 && f.End == Broke || slices.Contains(transients, f.Status))
 	}},
 	{"429", func(_ Kind, f Facts) bool { return f.Status == 429 }},
 	{"401, if the key source then returns another key", func(k Kind, f Facts) bool {
 		return f.Status == 401 && k != Fetch
 	}},
-	{"403, 404 or 405 without JSON; not Store, not Download", func(k Kind, f Facts) bool {
+	{"403, 404 or 405 without JSON, except for Download", func(k Kind, f Facts) bool {
 		return slices.Contains([]int{403, 404, 405}, f.Status) && slices.Contains([]Kind{Read, Change, Remove}, k) &&
 			slices.Contains([]ContentKind{None, Page, Text}, f.Content.Kind)
 	}},
@@ -186,20 +170,14 @@ var meanings = []meaning{
 		return slices.Contains([]int{307, 308}, f.Status) ||
 			slices.Contains(statusesOf(3, 3), f.Status) && (k == Read || k == Fetch)
 	}},
-	{"201 or 204 that is cut off", func(_ Kind, f Facts) bool {
-		return (f.Status == 201 || f.Status == 204) && f.Content.Kind != Error && f.Content.Cut && !f.Content.Begun &&
-			f.End != Cancelled
-	}},
-	{"any other 201 or 204 whose JSON reports no error", func(_ Kind, f Facts) bool {
+	{"201 or 204 whose JSON reports no error", func(_ Kind, f Facts) bool {
 		return (f.Status == 201 || f.Status == 204) && f.Content.Kind != Error
 	}},
-	{"an upload cut off by a 2xx that is itself cut off", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.Status/100 == 2 && f.Content.Cut && f.End != Cancelled
+	{"a 2xx that is cut off, empty or HTML, during an upload", func(_ Kind, f Facts) bool {
+		blank := f.Content.Kind == None || f.Content.Kind == Page
+		return !f.Complete && f.Status/100 == 2 && (blank || f.Content.Cut && f.End != Cancelled)
 	}},
-	{"an upload cut off by a 2xx that is empty or HTML", func(_ Kind, f Facts) bool {
-		return !f.Complete && f.Status/100 == 2 && (f.Content.Kind == None || f.Content.Kind == Page)
-	}},
-	{"an upload cut off by its reader or any other response", func(_ Kind, f Facts) bool { return !f.Complete }},
+	{"any other response or a failed reader, during an upload", func(_ Kind, f Facts) bool { return !f.Complete }},
 	{"a picture that is cut off after its first byte", func(_ Kind, f Facts) bool {
 		return f.Status/100 == 2 && f.Content.Cut && f.Content.Begun
 	}},
@@ -211,15 +189,25 @@ var meanings = []meaning{
 		return f.Status/100 == 2 && blank && !f.Content.WriterFailed
 	}},
 	{"408 or 5xx", func(_ Kind, f Facts) bool { return slices.Contains(transients, f.Status) }},
-	{"the context, after a byte was sent", func(_ Kind, f Facts) bool {
+	{"the context, at any other time", func(_ Kind, f Facts) bool {
 		return f.End == Cancelled && (f.Status == 0 || f.Status/100 == 2 && f.Content.Cut)
 	}},
 	{"a refused redirect, or a certificate below a middleware", func(_ Kind, f Facts) bool {
 		return f.Status == 0 && f.End == Fatal
 	}},
-	{"no response, though a byte may have been sent", func(_ Kind, f Facts) bool { return f.Status == 0 }},
+	{"no response for another reason", func(_ Kind, f Facts) bool { return f.Status == 0 }},
 	{"any other response, or a picture whose writer failed", func(Kind, Facts) bool { return true }},
 }
+
+// steps are the meanings of the words in the table.
+var steps = map[string]Verdict{
+	"final":     {Next: Stop},
+	"retryable": {Next: Stop, Retryable: true},
+	"retried":   {Next: Retry, Retryable: true},
+	"new key":   {Next: Renew},
+}
+
+var outcomeValues = map[string]Outcome{"Unknown": Unknown, "NotExecuted": NotExecuted, "Executed": Executed}
 
 // A status that moves into another row bills twice, or gives up a call that could succeed.
 func TestJudgeFollowsTheTableForEachStatusKindAndBody(t *testing.T) {
@@ -238,14 +226,14 @@ func TestJudgeFollowsTheTableForEachStatusKindAndBody(t *testing.T) {
 			continue
 		}
 		row := table[meanings[slices.IndexFunc(meanings, func(m meaning) bool { return m.applies(kind, f) })].row]
-		next, isRetryable := row.others, row.retryable != "no"
+		word := row.others
 		if kind == Create {
-			next, isRetryable = row.store, row.retryable == "yes"
+			word = row.store
 		}
-		got := columns{row.row, outcomeNames[v.Outcome], nextNames[v.Next], "", fmt.Sprint(v.Retryable)}
-		want := columns{row.row, row.outcome, next, "", fmt.Sprint(isRetryable)}
-		if got != want || v.OK {
-			require.Failf(t, "not as documented", "%s %+v: got %v, OK %v; want %v", kinds[kind], f, got, v.OK, want)
+		want := steps[word]
+		want.Outcome = outcomeValues[row.outcome]
+		if v != want {
+			require.Failf(t, "not as documented", "%s %+v: got %+v; want %+v, as %s", kinds[kind], f, v, want, row.row)
 		}
 	}
 }
@@ -254,7 +242,10 @@ func TestEachRuleIsTheFirstToApplyToSomeFacts(t *testing.T) {
 	t.Parallel()
 	reached := map[string]int{}
 	for kind, f := range situations {
-		reached[rules[slices.IndexFunc(rules, func(r rule) bool { return r.when(kind, f) })].row]++
+		reached[rules[slices.IndexFunc(rules, func(r rule) bool {
+			applies := kind == Create && r.store != otherRow || kind != Create && r.others != otherRow
+			return applies && r.when(kind, f)
+		})].row]++
 	}
 	for _, r := range rules {
 		assert.Positive(t, reached[r.row], r.row)
@@ -274,7 +265,7 @@ func TestStoreIsRepeatedOnlyIfItWasNotExecuted(t *testing.T) {
 
 func TestStoreIsNotRetriedAfterGatewayTimeout(t *testing.T) {
 	t.Parallel()
-	v := Judge(Create, Facts{Seen: true, Wrote: true, Complete: true, Status: 504, Content: Content{Kind: Page}})
+	v := Judge(Create, Facts{Complete: true, Status: 504, Content: Content{Kind: Page}})
 	assert.Equal(t, Verdict{Outcome: Unknown}, v)
 }
 

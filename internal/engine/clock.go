@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"os"
+	"sync"
+	"time"
+)
+
+// Limits are the time limits of an attempt. Zero means no limit.
+type Limits struct {
+	Stall time.Duration // of sending a body or receiving a picture without progress
+	Wait  time.Duration // from the end of the request's body until the response is read
+}
+
+// TimeoutError is the error of an attempt that exceeded one of its [Limits]. It matches [os.ErrDeadlineExceeded], never
+// [context.DeadlineExceeded], because it does not end the call. It implements [net.Error].
+type TimeoutError struct {
+	Stalled bool // Limit is Stall, not Wait
+	Limit   time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	if e.Stalled {
+		return "no progress for " + e.Limit.String()
+	}
+	return "no complete response within " + e.Limit.String()
+}
+
+// Timeout is always true.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Temporary is always true.
+func (e *TimeoutError) Temporary() bool { return true }
+
+// Is reports whether target is [os.ErrDeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
+
+// phase is an activity of an attempt.
+type phase int
+
+const (
+	pausing phase = iota // without a limit: dialing, and the time between Reads of a picture
+	moving               // limited by Stall: bytes of the body or of a picture must move
+	waiting              // limited by Wait, for all phases of this kind together
+)
+
+// clock ends the context of an attempt that exceeds a limit. It is safe for concurrent use.
+type clock struct {
+	ctx    context.Context // of the attempt
+	cancel context.CancelCauseFunc
+	limits Limits
+
+	mu       sync.Mutex
+	timer    *time.Timer
+	body     bool // bytes of it remain to be sent
+	phase    phase
+	deadline time.Time     // of the phase; zero for none
+	left     time.Duration // of Limits.Wait, for the next phase that waits
+}
+
+// start starts the clock of an attempt. The caller must call stop in the end.
+func (c *clock) start(ctx context.Context, limits Limits, body bool) {
+	c.limits, c.body, c.left = limits, body, limits.Wait
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.timer = time.AfterFunc(math.MaxInt64, c.expire)
+	c.sending()
+}
+
+// begin ends the phase and begins p. The caller must hold mu.
+func (c *clock) begin(p phase) {
+	if c.phase == waiting && !c.deadline.IsZero() {
+		c.left = max(time.Until(c.deadline), 1)
+	}
+	var limit time.Duration
+	switch p {
+	case moving:
+		limit = c.limits.Stall
+	case waiting:
+		limit = c.left
+	}
+	c.phase, c.deadline = p, time.Time{}
+	c.timer.Stop()
+	if limit > 0 {
+		c.deadline = time.Now().Add(limit)
+		c.timer.Reset(limit)
+	}
+}
+
+func (c *clock) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// The timer may have fired before it was stopped.
+	if c.deadline.IsZero() || time.Now().Before(c.deadline) {
+		return
+	}
+	late := &TimeoutError{Stalled: c.phase == moving, Limit: c.limits.Stall}
+	if c.phase == waiting {
+		late.Limit = c.limits.Wait
+	}
+	c.cancel(late)
+}
+
+// dialing notes that the transport looks for a connection. Nothing before it was spent on waiting for a response.
+func (c *clock) dialing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(pausing)
+	c.left = c.limits.Wait
+}
+
+// pause begins a phase without a limit.
+func (c *clock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(pausing)
+}
+
+// sending notes that the request is being sent.
+func (c *clock) sending() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.body {
+		c.begin(moving)
+	} else {
+		c.begin(waiting)
+	}
+}
+
+// moved notes that bytes of the body move. Done means that the whole body was read.
+func (c *clock) moved(done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.body = c.body && !done
+	switch {
+	case c.phase != moving:
+	case done:
+		c.begin(waiting)
+	default:
+		c.begin(moving)
+	}
+}
+
+// receiving notes that the next bytes of a picture must arrive, until pause.
+func (c *clock) receiving() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(moving)
+}
+
+// stop ends the attempt and its context.
+func (c *clock) stop() {
+	c.cancel(nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer.Stop()
+	c.deadline = time.Time{}
+}
+
+// expired returns the [*TimeoutError] that ended the attempt, or nil.
+func (c *clock) expired() error {
+	if late, ok := context.Cause(c.ctx).(*TimeoutError); ok {
+		return late
+	}
+	return nil
+}
