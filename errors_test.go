@@ -787,7 +787,7 @@ func TestErrorsOfOtherCodeAreNotTakenForAnAnswer(t *testing.T) {
 	for kind, other := range map[string]error{
 		"404":                    show(t.Context(), fakes.Respond(404, `{}`)),
 		"409":                    show(t.Context(), fakes.Respond(409, `{}`)),
-		"bad arguments":          show(nil, fakes.Lose),
+		"bad arguments":          second(over(t, script()).Images.Show(t.Context(), "")),
 		"an unreadable response": show(t.Context(), fakes.OK(``)),
 		"a lost call":            show(t.Context(), fakes.Lose),
 		"no such name":           find(`{"data":[]}`),

@@ -57,8 +57,8 @@ func ExampleNewClient() {
 		}
 	}
 	// Output:
-	// base_url: must end before /api/v1, which the SDK adds: write https://content.example.com
-	// api_key: is required
+	// base_url: must be like https://content.example.com, with a path before /api/v1 or none
+	// api_key: must be at least 8 ASCII characters without spaces and line breaks, such as sk-live-0123456789
 }
 
 func ExampleImagesService() {

@@ -26,7 +26,7 @@ const (
 // findByName returns the record with exactly the name, shown in full.
 func findByName[T any](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (*T, error) {
 	op := Operation(in.name + ".findByName")
-	_, problems := c.set(ctx, opts)
+	_, problems := c.set(opts)
 	problems = append(problems, check(names.Canonical(name) != "", "name", name, "is required")...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,7 +88,7 @@ type ImageUpdateParams struct {
 
 // List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects page 3.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), arguments{op: images.list, params: params}, opts)
+	return list[Image](ctx, s.client, arguments{op: images.list, params: params}, opts)
 }
 
 // All returns an iterator over the images of all pages, which it fetches as the loop reaches them, from the first page,
@@ -100,13 +99,13 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), arguments{op: images.list, params: params}, opts)
+	return all[Image](ctx, s.client, arguments{op: images.list, params: params}, opts)
 }
 
 // Show returns the image with the given ID. It is retried after transient failures. If there is none, the error matches
 // [ErrNotFound].
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return call(ctx, s.core(), arguments{op: images.show, id: id}, opts, readRecord[Image])
+	return call(ctx, s.client, arguments{op: images.show, id: id}, opts, readRecord[Image])
 }
 
 // FindByName returns the image with exactly the given name, as Show returns it, but always with its ID. It ignores
@@ -115,20 +114,20 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // from the search does not match. If several images have the name, it is a [*ConflictError] with two of their IDs. If
 // Show has the image under another name, because the list or Show lags behind an Update, the error is retryable.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
-	return findByName[Image](ctx, s.core(), images, name, opts)
+	return findByName[Image](ctx, s.client, images, name, opts)
 }
 
 // Validate returns the [*ValidationError] that Store would return before it sends anything, or nil, with the options of
 // the client and of the call. Use it when you accept a job that runs later.
 func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
-	return s.core().validate(params.arguments(), opts)
+	return s.client.validate(params.arguments(), opts)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
 // ask [OutcomeOf] before you store it again, or use [github.com/aicontent/aicontent-go/once].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	return call(ctx, s.core(), params.arguments(), opts, readRecord[Image])
+	return call(ctx, s.client, params.arguments(), opts, readRecord[Image])
 }
 
 // Update changes only the fields that are set and returns the updated image. It is retried after transient failures; a
@@ -136,20 +135,12 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {
-	return call(ctx, s.core(), arguments{op: images.update, id: id, params: params}, opts, readRecord[Image])
+	return call(ctx, s.client, arguments{op: images.update, id: id, params: params}, opts, readRecord[Image])
 }
 
 // Delete deletes an image. It is retried after transient failures; then a 404 is success if an earlier attempt may have
 // been executed.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := call(ctx, s.core(), arguments{op: images.remove, id: id}, opts, readDeleted)
+	_, err := call(ctx, s.client, arguments{op: images.remove, id: id}, opts, readDeleted)
 	return err
-}
-
-// core is the service's client, and noClient for a service that NewClient did not make.
-func (s *ImagesService) core() *Client {
-	if s == nil {
-		return noClient
-	}
-	return cmp.Or(s.client, noClient)
 }

@@ -200,13 +200,14 @@ func TestImagesRefuseBadInput(t *testing.T) {
 				`; sort_by "date": must be one of id, ` +
 				`name; sort "up": must be one of desc, asc; per_page "7": must be one of 10, 25, 50, 100` + waived,
 		},
-		{update(" ", ""), `images.update: id " ": is required; name: ` + keep},
+		{update(" ", ""), `images.update: id " ": ` + idReason + `; name: ` + keep},
 		{
 			update("..", " ", WithResponseTimeout(-1), WithHeader("Host", "x")),
-			`images.update: response_timeout "-1ns": must not be negative; header "Host": is set by the SDK and ` +
-				`cannot be changed; id "..": must not be a relative path segment; name " ": ` + keep,
+			`images.update: response_timeout "-1ns": must be 0 or at least 1ms (write 30*time.Second for 30 ` +
+				`seconds); header "Host": is set by the SDK and cannot be changed; id "..": ` + idReason +
+				`; name " ": ` + keep,
 		},
-		{c.Images.Delete(ctx, "7\n"), `images.delete: id "7\n": must not contain white space or control characters`},
+		{c.Images.Delete(ctx, "7\n"), `images.delete: id "7\n": ` + idReason},
 	} {
 		require.ErrorAs(t, row.err, new(*ValidationError), row.text)
 		assert.ErrorIs(t, row.err, ErrInvalid)

@@ -29,12 +29,14 @@ type RateLimiter interface{ Wait(context.Context) error }
 
 // clientOption is an option of clients alone.
 type clientOption struct {
-	problems []FieldProblem // with its argument; there is then no client
+	problems []FieldProblem // with its argument; it then sets nothing
 	set      func(*Client)
 }
 
 func (o clientOption) applyClient(c *Client) []FieldProblem {
-	o.set(c)
+	if o.problems == nil {
+		o.set(c)
+	}
 	return o.problems
 }
 
@@ -53,14 +55,11 @@ func (o callOption) applyCall(s *settings) []FieldProblem {
 	return o.problems
 }
 
-// singleOption is an option of one call: the calls of a client must not share it.
-type singleOption struct {
-	name string
-	callOption
-}
+// responseOption is the option of WithResponse: the calls of a client must not share its response.
+type responseOption struct{ callOption }
 
-func (o singleOption) applyClient(*Client) []FieldProblem {
-	return problem("option", o.name, "must be given to a call, not to NewClient")
+func (responseOption) applyClient(*Client) []FieldProblem {
+	return problem("option", "WithResponse", "must be given to a call, not to NewClient")
 }
 
 // RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
@@ -96,14 +95,12 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-func (p RetryPolicy) check() (problems []FieldProblem) {
-	if p.MaxAttempts < 0 {
-		problems = problem("max_attempts", p.MaxAttempts, "must not be negative")
-	}
-	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
-		problems = append(problems, problem("min_backoff", p.MinBackoff, "must not be above max_backoff")...)
-	}
-	return problems
+func (p RetryPolicy) check() []FieldProblem {
+	inOrder := p.MaxBackoff <= 0 || p.MinBackoff <= p.MaxBackoff
+	return append(
+		check(p.MaxAttempts >= 0, "max_attempts", p.MaxAttempts, "must not be negative"),
+		check(inOrder, "min_backoff", p.MinBackoff, "must not be above max_backoff")...,
+	)
 }
 
 // WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies. Its CheckRedirect applies to
@@ -115,19 +112,16 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 //
 // If its transport is nil or an [*http.Transport], two clones with its TLS, proxy and dial settings are used: one for
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
-// MaxConnsPerHost applies to each clone.
+// MaxConnsPerHost applies to each clone. Protocols without HTTP/1 are an error.
 //
-// Any other RoundTripper is used as it is. The SDK cannot see its connections: a Store of an image without a response is
-// Unknown, and may use an idle connection. To wrap a transport, as for tracing, use [WithMiddleware].
+// Any other RoundTripper is used as it is, and must send each request only once. The SDK cannot see its connections: a
+// Store of an image without a response is Unknown, and may use an idle connection. To wrap a transport, use
+// [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
-	problems := check(hc != nil, "http_client", nil, "must not be nil")
-	if hc != nil {
-		problems = checkNil("http_client_jar", hc.Jar)
-		if _, ok := hc.Transport.(*http.Transport); !ok { // A nil one is as good as none.
-			problems = append(problems, checkNil("http_client_transport", hc.Transport)...)
-		}
+	return clientOption{
+		check(hc != nil, "http_client", nil, "must not be nil"),
+		func(c *Client) { c.given = hc },
 	}
-	return clientOption{problems, func(c *Client) { c.given = hc }}
 }
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
@@ -149,7 +143,7 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption{
 		check(source != nil, "api_key_source", nil, "must not be nil"),
-		func(c *Client) { c.key, c.keyFrom, c.rotates = checkedKeys(source), "of WithAPIKeySource", true },
+		func(c *Client) { c.source, c.keyFrom = source, "of WithAPIKeySource" },
 	}
 }
 
@@ -163,21 +157,15 @@ func WithUserAgent(product string) Option {
 }
 
 // WithLogger logs each attempt at debug level, with attributes that docs/production.md lists, but no keys, bodies or
-// query values. Nil logs nothing. A Logger without a handler is an error.
+// query values. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption{
-		check(l == nil || !isNil(l.Handler()), "logger", nil, "must have a handler", "make it with slog.New"),
-		func(c *Client) { c.logger = l },
-	}
+	return clientOption{nil, func(c *Client) { c.logger = l }}
 }
 
 // WithRateLimiter calls l.Wait before each attempt, except for Download, which contacts other hosts: an attempt hook
-// can limit it. Nil is no limit. A nil pointer in l is an error.
+// can limit it. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption{
-		checkNil("rate_limiter", l, "give nil itself for no limit"),
-		func(c *Client) { c.limiter = l },
-	}
+	return clientOption{nil, func(c *Client) { c.limiter = l }}
 }
 
 // maxBudget is the largest retry budget, which is no limit in practice. It leaves room for counting in fractions.
@@ -268,7 +256,7 @@ func WithoutValidation() CallOption {
 }
 
 // WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length, Expect and connection headers
-// such as Upgrade are errors, and so are values with control characters or surrounding spaces.
+// such as Upgrade are errors, and so are values with control characters or surrounding white space.
 func WithHeader(key, value string) CallOption {
 	return callOption{
 		checkHeader(key, value),
@@ -300,15 +288,15 @@ func WithFormField(key, value string) CallOption {
 // WithResponse stores the last response of the call in *dst, even if the call fails, or nil if none came. Concurrent
 // calls must not share dst.
 func WithResponse(dst **Response) CallOption {
-	return singleOption{"WithResponse", callOption{
+	return responseOption{callOption{
 		check(dst != nil, "response", nil, "must not be nil"),
 		func(s *settings) { s.response = dst },
 	}}
 }
 
 // WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt.
-// The upload waits for f, so f must not block, and a panic of f ends the program. Given to NewClient, f is called for
-// all uploads, concurrently. Nil reports nothing.
+// The upload waits for f, which must not block or panic. Given to NewClient, f is called for all uploads, concurrently.
+// Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}
 }

@@ -159,7 +159,7 @@ func Reason(err error) string {
 
 // reasons returns the reason of the first error on each branch of err that has one.
 func reasons(err error) (list []string) {
-	if err == nil || isNil(err) {
+	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
 	switch e := err.(type) {

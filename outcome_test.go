@@ -184,9 +184,7 @@ var (
 
 // rows has, for each row of the table of OutcomeOf, the situations that it speaks of.
 var rows = map[string][]func(*testing.T) scene{
-	"invalid arguments": {
-		with(works, func(_ *testing.T, s *scene) { s.ctx = func() context.Context { return nil } }),
-	},
+	"invalid arguments": only("list show store update delete upload", optioned(works, WithQuery("q", "\xff"))),
 	"the context, limiter, key source or hook, before sending": slices.Concat(
 		only("list show store update delete download", with(works, func(t *testing.T, s *scene) {
 			s.ctx = func() context.Context { return cancelledContext(t) }
@@ -344,7 +342,7 @@ var rows = map[string][]func(*testing.T) scene{
 		early(200, ``), early(200, `<html>`),
 	},
 	"a picture that is cut off after its first byte": only("download",
-		status(200, "BMpic", "Content-Length", "200")),
+		status(200, aLongPicture, "Content-Length", "1000000")),
 	"a refused redirect, or a certificate below a middleware": only("download",
 		redirect(302, "ftp://files.example.com/a.png")),
 	"the context, at any other time": {cancelling(responding)},

@@ -238,19 +238,19 @@ func (c *Client) settingsOf(req *request) engine.Settings {
 
 // validate returns the errors a call would report before sending. It does not open the file.
 func (c *Client) validate(args arguments, opts []CallOption) error {
-	_, problems := c.encode(context.Background(), args, opts)
+	_, problems := c.encode(args, opts)
 	return invalid(args.op.name, problems)
 }
 
 // prepare checks the arguments of a call and returns its request. It looks at the file of an upload, and closes it.
 func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption) (*request, error) {
-	req, problems := c.encode(ctx, args, opts)
+	req, problems := c.encode(args, opts)
 	var causes []error
 	switch {
 	case req.form == nil:
 	case args.file == nil:
 		req.Body = upload.Form(req.form)
-	case ctx != nil && c != noClient:
+	default:
 		found, errs, err := req.attach(ctx, args.file, c.lastKeys())
 		if err != nil {
 			f := engine.Failure{Outcome: engine.NotExecuted, Why: engine.FileError, Stopped: err}
@@ -265,8 +265,8 @@ func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption)
 }
 
 // encode makes the query, the form and the URL of a call, and reports problems with them.
-func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) (*request, []FieldProblem) {
-	set, problems := c.set(ctx, opts)
+func (c *Client) encode(args arguments, opts []CallOption) (*request, []FieldProblem) {
+	set, problems := c.set(opts)
 	op := args.op
 	req := &request{settings: set, op: op}
 	req.Kind, req.Method = op.kind, c.method(op.kind)
@@ -282,7 +282,7 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 	fields := valuesOf(args.params)
 	if op.kind == engine.Create || op.kind == engine.Change {
 		req.form = c.overlay(fields, set.moreForm)
-		problems = append(problems, checkForm(req, args, fields)...)
+		problems = append(problems, checkForm(args, req.form, fields, set.moreForm)...)
 		fields = nil
 	}
 	req.query = c.overlay(fields, set.moreQuery)
@@ -348,23 +348,19 @@ func (c *Client) method(kind engine.Kind) string {
 }
 
 // set returns the settings of a call with the given options.
-func (c *Client) set(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
+func (c *Client) set(opts []CallOption) (*settings, []FieldProblem) {
 	s := c.defaults
 	if len(opts) > 0 {
 		s = new(*s)
 	}
-	problems := check(c != noClient, "client", nil, "was not created with NewClient")
+	var problems []FieldProblem
 	for _, opt := range opts {
-		if opt == nil {
-			problems = append(problems, problem("option", nil, "must not be nil")...)
-		} else {
-			problems = append(problems, opt.applyCall(s)...)
-		}
+		problems = append(problems, opt.applyCall(s)...)
 	}
 	if s.response != nil {
 		*s.response = nil // an earlier call's must not be taken for this one's
 	}
-	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
+	return s, problems
 }
 
 // valuesOf encodes a struct without its unset fields. A boolean is 1 or 0. The result is nil for no struct.

@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,34 +84,34 @@ type TranscriptionUpdateParams struct {
 func (s *TranscriptionsService) List(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), arguments{op: transcriptions.list, params: params}, opts)
+	return list[Transcription](ctx, s.client, arguments{op: transcriptions.list, params: params}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages. It behaves like [ImagesService.All].
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), arguments{op: transcriptions.list, params: params}, opts)
+	return all[Transcription](ctx, s.client, arguments{op: transcriptions.list, params: params}, opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. If there is none, the error
 // matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return call(ctx, s.core(), arguments{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
+	return call(ctx, s.client, arguments{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
 // FindByName returns the transcription with exactly the given name. It behaves like [ImagesService.FindByName].
 func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
-	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
+	return findByName[Transcription](ctx, s.client, transcriptions, name, opts)
 }
 
 // Validate returns the [*ValidationError] that Store would return before it sends anything, or nil, with the options of
 // the client and of the call. Use it when you accept a job that runs later. It does not look at the file, which may be
 // missing.
 func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
-	return s.core().validate(params.arguments(), opts)
+	return s.client.validate(params.arguments(), opts)
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
@@ -123,7 +122,7 @@ func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts .
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
-	return call(ctx, s.core(), params.arguments(), opts, readRecord[Transcription])
+	return call(ctx, s.client, params.arguments(), opts, readRecord[Transcription])
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
@@ -132,20 +131,12 @@ func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {
 	update := arguments{op: transcriptions.update, id: id, params: params}
-	return call(ctx, s.core(), update, opts, readRecord[Transcription])
+	return call(ctx, s.client, update, opts, readRecord[Transcription])
 }
 
 // Delete deletes a transcription. It is retried after transient failures; then a 404 is success if an earlier attempt
 // may have been executed.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := call(ctx, s.core(), arguments{op: transcriptions.remove, id: id}, opts, readDeleted)
+	_, err := call(ctx, s.client, arguments{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err
-}
-
-// core is the service's client, and noClient for a service that NewClient did not make.
-func (s *TranscriptionsService) core() *Client {
-	if s == nil {
-		return noClient
-	}
-	return cmp.Or(s.client, noClient)
 }

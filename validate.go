@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -48,29 +49,27 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkForm reports missing fields, empty fields and text that is not UTF-8. What WithFormField gave is sent as it is.
-func checkForm(r *request, args arguments, documented url.Values) (problems []FieldProblem) {
-	form := r.form
+// checkForm reports missing fields, empty fields and text that is not UTF-8. Fields in more, those of WithFormField,
+// are sent as they are. Documented has the fields of the params.
+func checkForm(args arguments, form, documented url.Values, more []pair) (problems []FieldProblem) {
 	given := func(field string) bool {
-		return slices.ContainsFunc(r.moreForm, func(p pair) bool { return p.key == field })
+		return slices.ContainsFunc(more, func(p pair) bool { return p.key == field })
 	}
-	for _, field := range r.op.required {
-		if !given(field) && empty(form, field) {
-			problems = append(problems, problem(field, form.Get(field), "is required")...)
-		}
+	report := func(ok bool, field, reason string, hints ...string) {
+		problems = append(problems, check(ok, field, form.Get(field), reason, hints...)...)
 	}
-	if r.Kind == engine.Create && !empty(documented, "name") && given("name") { // it would not be found by its name
-		const reason = "must be given once: as Name of the params, or as a form field"
-		problems = append(problems, problem("name", form.Get("name"), reason)...)
+	for _, field := range args.op.required {
+		report(given(field) || !empty(form, field), field, "is required")
 	}
-	if r.op.record && form.Has("name") && empty(form, "name") { // an update
-		const hint = "leave it nil to keep the current one"
-		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
+	if args.op.kind == engine.Create { // FindByName would not find a record with another name
+		report(empty(documented, "name") || !given("name"), "name",
+			"must be given once: as Name of the params, or as a form field")
+	} else {
+		report(!form.Has("name") || !empty(form, "name"), "name",
+			"must not be empty", "leave it nil to keep the current one")
 	}
-	if args.file != nil && form.Has(filePart) {
-		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
-		problems = append(problems, problem(filePart, form.Get(filePart), reason)...)
-	}
+	report(args.file == nil || !form.Has(filePart), filePart,
+		"must be given as TranscriptionStoreParams.File, not as a form field")
 	return append(problems, checkText(form)...)
 }
 
@@ -118,6 +117,9 @@ func allowed(value any) string {
 	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 }
 
+// idReason is the problem of an ID that cannot be one segment of a path.
+const idReason = "must be a path segment such as 7, without slashes, white space and control characters"
+
 // check reports an ID that cannot be one segment of a path. Everything else is escaped and sent.
 func (id ID) check() []FieldProblem {
 	// A proxy may unescape a path before it resolves "..", and another one may do so after it.
@@ -125,55 +127,24 @@ func (id ID) check() []FieldProblem {
 	if err != nil {
 		plain = string(id)
 	}
-	switch {
-	case strings.TrimSpace(string(id)) == "":
-		return problem("id", id, "is required")
-	case isDots(plain):
-		return problem("id", id, "must not be a relative path segment")
-	case strings.ContainsAny(plain, `/\`):
-		return problem("id", id, `must not contain / or \, escaped or not: a proxy may split the path there`)
-	case strings.ContainsFunc(plain, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return problem("id", id, "must not contain white space or control characters")
-	}
-	return nil
+	split := strings.ContainsFunc(plain, func(r rune) bool {
+		return r == '/' || r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r)
+	})
+	return check(!split && plain != "" && plain != "." && plain != "..", "id", id, idReason)
 }
-
-// isDots reports whether a path segment means the folder itself, or the one above.
-func isDots(segment string) bool { return segment == "." || segment == ".." }
 
 // checkDuration reports a negative duration, and one meant in seconds: WithResponseTimeout(30) is 30 nanoseconds.
 func checkDuration(field string, d time.Duration) []FieldProblem {
-	switch {
-	case d < 0:
-		return problem(field, d, "must not be negative")
-	case d > 0 && d < time.Millisecond:
-		return problem(field, d, "must be 0 or at least 1ms", "write 30*time.Second for 30 seconds")
-	}
-	return nil
+	return check(d == 0 || d >= time.Millisecond, field, d,
+		"must be 0 or at least 1ms", "write 30*time.Second for 30 seconds")
 }
 
 // checkTimeout reports an http.Client's Timeout that would end a Store call before its own limit, which is infinite if
 // it is 0.
 func checkTimeout(timeout, store time.Duration) []FieldProblem {
-	reason := fmt.Sprintf("must be 0, or at least the store timeout of %v", store)
-	if store == 0 {
-		reason = "must be 0 if the store timeout is infinite"
-	}
 	return check(timeout == 0 || store > 0 && timeout >= store, "http_client_timeout", timeout,
-		reason+": it counts the upload too, and would end Store calls that are billed",
+		"must be 0, or at least the store timeout: it counts the upload too, and would end Store calls that are billed",
 		"leave it 0: WithResponseTimeout, WithStoreTimeout and WithStallTimeout limit each attempt")
-}
-
-// checkNil reports an argument whose methods would panic. Nil itself is not one.
-func checkNil(field string, v any, hints ...string) []FieldProblem {
-	return check(v == nil || !isNil(v), field, nil, fmt.Sprintf("must not be a nil %T", v), hints...)
-}
-
-// isNil reports whether v is nil, or an interface that holds a nil pointer or function.
-func isNil(v any) bool {
-	value := reflect.ValueOf(v)
-	holder := value.Kind() == reflect.Pointer || value.Kind() == reflect.Func
-	return v == nil || holder && value.IsNil()
 }
 
 // reservedHeaders are set by the SDK, or speak of the connection or the upload, which net/http manages.
@@ -182,101 +153,37 @@ var reservedHeaders = []string{
 	"Connection", "Expect", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// checkHeader reports a name that is not an HTTP token, or not for the caller to set, and a bad value without showing
-// it: it may be secret.
+// headerNames matches the names that HTTP allows.
+var headerNames = regexp.MustCompile("^[\\w!#$%&'*+.^`|~-]+$")
+
+// checkHeader reports a name that is not the caller's to set, and a value without showing it: it may be secret.
 func checkHeader(name, value string) []FieldProblem {
-	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	canonical := http.CanonicalHeaderKey(name)
 	switch {
-	case name == "" || strings.Trim(name, token) != "":
-		return problem("header", name, "must be an HTTP header name: letters, digits and dashes")
-	case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
+	case !headerNames.MatchString(name):
+		return problem("header", name, "must be an HTTP header name: letters, digits and dashes, such as X-Tenant")
+	case slices.Contains(reservedHeaders, canonical):
 		return problem("header", name, "is set by the SDK and cannot be changed")
 	}
-	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
+	return checkHeaderValue(canonical, value, nil)
 }
 
-// checkHeaderValue reports characters that would end a header line, and white space that HTTP would cut off. The
-// problem shows the argument shown: the value, or nil for a secret one.
+// checkHeaderValue reports a value that cannot be sent as it is. The problem shows the argument shown: the value, or
+// nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
-	reason, hint := unexpected(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
-	switch {
-	case reason != "":
-		return problem(field, shown, reason, hint)
-	case strings.Trim(value, " \t") != value:
-		return problem(field, shown, "must not begin or end with a space or tab, which HTTP drops")
-	}
-	return nil
+	control := strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
+	return check(!control && strings.TrimSpace(value) == value, field, shown,
+		"must be one line without control characters, and without white space at its ends")
 }
 
-var keyLength = fmt.Sprintf("must have at least %d characters: a shorter one cannot be masked", redact.MinKey)
-
-// checkKey reports an API key that cannot be sent, without showing it. The first problem says the most.
-func checkKey(key string) []FieldProblem {
-	const field, alone = "api_key", "pass the key alone: the SDK makes the Authorization header"
-	if strings.TrimSpace(key) == "" {
-		return problem(field, nil, "is required")
+// checkKey reports an API key that cannot be sent or masked, without showing it.
+func checkKey(key argument) []FieldProblem {
+	hint := ""
+	if strings.Contains(strings.ToLower(key.value), "bearer ") {
+		hint = "give the key alone: the SDK adds Bearer"
 	}
-	for _, prefix := range []string{"Bearer ", "Authorization:"} {
-		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
-			return problem(field, nil, fmt.Sprintf("must not begin with %q", prefix), alone)
-		}
-	}
-	first, last := key[0], key[len(key)-1]
-	reason, hint := unexpected(key, func(r rune) bool { return r <= ' ' || r > '~' })
-	switch {
-	case reason != "":
-		return problem(field, nil, reason, hint)
-	case strings.ContainsRune("\"'`", rune(first)) && first == last:
-		return problem(field, nil, "must not be in quotation marks")
-	case len(key) < redact.MinKey:
-		return problem(field, nil, keyLength)
-	}
-	return nil
-}
-
-// unexpected names the first character of text that is refused, and where it stands. It returns nothing if there is
-// none. It shows printable ASCII characters only, because text may be a key.
-func unexpected(text string, refused func(rune) bool) (reason, hint string) {
-	at := strings.IndexFunc(text, refused)
-	if at < 0 {
-		return "", ""
-	}
-	if !strings.ContainsFunc(strings.TrimSpace(text), refused) {
-		hint = "strings.TrimSpace removes it"
-	}
-	r, _ := utf8.DecodeRuneInString(text[at:])
-	return fmt.Sprintf("must not contain %s (at byte %d)", describe(r), at), hint
-}
-
-// describe names a character that stands in a text by mistake.
-func describe(r rune) string {
-	switch {
-	case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r):
-		return "a line break"
-	case r == ' ':
-		return "a space"
-	case r == '\t':
-		return "a tab"
-	case r == '\ufeff':
-		return "a byte order mark"
-	case strings.ContainsRune("\"'`", r) || unicode.In(r, unicode.Pi, unicode.Pf):
-		return "a quotation mark"
-	case unicode.IsSpace(r):
-		return fmt.Sprintf("white space (%U)", r)
-	case unicode.IsControl(r):
-		return fmt.Sprintf("a control character (%U)", r)
-	case r == utf8.RuneError:
-		return "text that is not UTF-8"
-	case invisible(r):
-		return fmt.Sprintf("an invisible character (%U)", r)
-	case r > unicode.MaxASCII:
-		return "a character outside ASCII"
-	}
-	return string(r)
-}
-
-// invisible reports whether r is white space, an invisible character or an invalid one.
-func invisible(r rune) bool {
-	ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
-	return unicode.IsSpace(r) || unicode.IsControl(r) || ignored || r == utf8.RuneError
+	printable := !strings.ContainsFunc(key.value, func(r rune) bool { return r <= ' ' || r > '~' })
+	return check(printable && len(key.value) >= redact.MinKey, key.field, nil, fmt.Sprintf(
+		"must be at least %d ASCII characters without spaces and line breaks, such as sk-live-0123456789",
+		redact.MinKey), hint)
 }

@@ -62,13 +62,10 @@ func TestIDsThatMayLeadToAnotherPathAreRefused(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
-	const split = `must not contain / or \, escaped or not: a proxy may split the path there`
-	for id, reason := range map[ID]string{
-		"": "is required", " ": "is required", "\n": "is required", "\t": "is required", "\u3000": "is required",
-		".": "", "..": "", "%2e%2e": "", "%2E": "", "a b": "", "7\n": "", "\r7": "", "7\x00": "", "7\x1b": "",
-		"7\x7f": "", "7\u0085": "", "\u00a07": "", "7\u2028": "", "7%0A": "", "7%20": "",
-		"/": split, `\`: split, "a/b": split, `a\b`: split, "/..": split, "../7": split, `a\..\b`: split, "7/": split,
-		"%2F..": split, "%2f..": split, "a%5Cb": split, "a%5cb": split,
+	for _, id := range []ID{
+		"", " ", "\n", "\t", "\u3000", ".", "..", "%2e%2e", "%2E", "a b", "7\n", "\r7", "7\x00", "7\x1b", "7\x7f",
+		"7\u0085", "\u00a07", "7\u2028", "7%0A", "7%20", "/", `\`, "a/b", `a\b`, "/..", "../7", `a\..\b`, "7/",
+		"%2F..", "%2f..", "a%5Cb", "a%5cb",
 	} {
 		for _, opts := range [][]CallOption{nil, {WithoutValidation()}} {
 			for _, err := range []error{
@@ -81,7 +78,7 @@ func TestIDsThatMayLeadToAnotherPathAreRefused(t *testing.T) {
 			} {
 				assert.Equal(t, []string{"id"}, fieldsOf(t, err), "%q", id)
 				assert.NotContains(t, err.Error(), "\n")
-				assert.ErrorContains(t, err, reason)
+				assert.ErrorContains(t, err, idReason)
 			}
 		}
 	}
@@ -186,5 +183,4 @@ func TestValidateIsWhatStoreRefuses(t *testing.T) {
 		}
 		assert.Greater(t, len(*requests), sent)
 	}
-	assert.ErrorIs(t, (&Client{}).Images.Validate(aStore), ErrInvalid, "a client that NewClient did not make")
 }

@@ -87,8 +87,8 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 		args, env []string
 		says      string
 	}{
-		"no base URL": {nil, nil, "AICONTENT_BASE_URL: must be set"},
-		"no key":      {nil, env[:1], "AICONTENT_API_KEY: must be set"},
+		"no base URL": {nil, nil, "AICONTENT_BASE_URL: must be like"},
+		"no key":      {nil, env[:1], "AICONTENT_API_KEY: must be at least"},
 		"no folder":   {[]string{"-folder", "/does/not/exist"}, env, "/does/not/exist"},
 		"no journal":  {[]string{"-journal", filepath.Join(os.Args[0], "x")}, env, os.Args[0]},
 		"no limit":    {[]string{"-limit", "-1"}, env, `invalid value "-1" for flag -limit`},

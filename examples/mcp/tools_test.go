@@ -368,7 +368,7 @@ func TestRecordsAreShownByIDAndListedByName(t *testing.T) {
 
 		missing := a.mustFail(t, "show_image", map[string]any{"id": "404"})
 		assert.Regexp(t, `^The same call would fail again: change the arguments .* Reason: Resource not found`, missing)
-		assert.Contains(t, a.mustFail(t, "show_image", map[string]any{"id": " "}), "is required")
+		assert.Contains(t, a.mustFail(t, "show_image", map[string]any{"id": " "}), "id: must be ")
 		srv.FaultN(20, aicontenttest.HTMLPage(502))
 		down := a.mustFail(t, "list_images", map[string]any{})
 		assert.Equal(t, "Call again with the same arguments in 1m0s. Reason: 502 Bad Gateway", down)

@@ -115,7 +115,7 @@ func TestWrongUseExits2AndPrintsNothing(t *testing.T) {
 	}{
 		"an argument":     {nil, []string{"talk.wav"}, `unexpected argument "talk.wav"`},
 		"an unknown flag": {nil, []string{"-endpoint"}, "flag provided but not defined: -endpoint"},
-		"no base URL":     {variables{"AICONTENT_API_KEY": "canary-key"}, nil, "AICONTENT_BASE_URL: must be set"},
+		"no base URL":     {variables{"AICONTENT_API_KEY": "canary-key"}, nil, "AICONTENT_BASE_URL: must be like"},
 		"a bad base URL": {
 			variables{"AICONTENT_API_KEY": "canary-key", "AICONTENT_BASE_URL": "ftp://canary.example.com"}, nil,
 			"AICONTENT_BASE_URL: must",

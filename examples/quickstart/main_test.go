@@ -151,8 +151,8 @@ func TestWrongUseExits2AndSendsNothing(t *testing.T) {
 		args            []string
 		says            string
 	}{
-		"no key":          {"AICONTENT_BASE_URL", "https://content.example.com", nil, "AICONTENT_API_KEY: must be set"},
-		"no base URL":     {"AICONTENT_API_KEY", "a-key-that-is-secret", nil, "AICONTENT_BASE_URL: must be set"},
+		"no key":          {"AICONTENT_BASE_URL", "https://content.example.com", nil, "AICONTENT_API_KEY: must be "},
+		"no base URL":     {"AICONTENT_API_KEY", "a-key-that-is-secret", nil, "AICONTENT_BASE_URL: must be like"},
 		"an argument":     {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `unexpected argument "audio.wav"`},
 		"an unknown flag": {"AICONTENT_BASE_URL", "", []string{"-sound"}, "flag provided but not defined: -sound"},
 		"no folder":       {"AICONTENT_BASE_URL", "", []string{"-out", "/does/not/exist"}, "-out: "},

@@ -115,9 +115,9 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 			set: "XDG_CONFIG_HOME", here: a,
 			says: `the journal: .*/aicontent-transcribe: not a directory; give it another directory with -journal`,
 		},
-		"no base URL":   {set: "AICONTENT_BASE_URL", says: `AICONTENT_BASE_URL: must be set in the environment`},
-		"no key":        {set: "AICONTENT_API_KEY", says: `AICONTENT_API_KEY: must be set in the environment`},
-		"no encryption": {set: "AICONTENT_BASE_URL", here: "http://example.com", says: `must begin with https://`},
+		"no base URL":   {set: "AICONTENT_BASE_URL", says: `AICONTENT_BASE_URL: must be `},
+		"no key":        {set: "AICONTENT_API_KEY", says: `AICONTENT_API_KEY: must be `},
+		"no encryption": {set: "AICONTENT_BASE_URL", here: "http://example.com", says: `must be like https://`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("HOME", a)

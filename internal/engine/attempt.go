@@ -113,10 +113,7 @@ func (s *Sender) newRequest(ctx context.Context, req *Request, key *Credential) 
 	}{req.URL, [3]string{s.UserAgent}}
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
-	if req.Kind == Fetch {
-		own.values[1] = "identity" // to learn the length of a picture
-		header["Accept-Encoding"] = own.values[1:2:2]
-	} else {
+	if key != nil {
 		own.values[1], own.values[2] = "application/json", key.header
 		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
 	}
