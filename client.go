@@ -75,9 +75,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 		argument{key, os.Getenv(key)}, "in "+key, opts)
 }
 
-// argument is an argument of newClient, with the name that errors call it by.
+// argument is an argument with its name in errors.
 type argument struct{ field, value string }
 
+// newClient makes a client of the arguments, and checks them together. KeyFrom says in texts where the key comes from.
 func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Option) (*Client, error) {
 	const product = "aicontent-go/" + Version + " (%s; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	c := &Client{
@@ -149,8 +150,8 @@ func (c *Client) connect(apiKey string) []FieldProblem {
 	return nil
 }
 
-// keys returns the function that an attempt asks for its key, and one that returns the latest key. A picture is fetched
-// without a key, but its URL or its host's response may hold one.
+// keys returns two functions: next returns the key for an attempt, and latest the last one that next returned. A
+// picture is fetched without a key, but its URL or its host's response may hold one.
 func (c *Client) keys(apiKey string) (
 	next func(context.Context) (*engine.Credential, error), latest func() redact.Keys,
 ) {

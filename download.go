@@ -26,7 +26,7 @@ import (
 // resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // The error is a [*DecodeError] for a picture that ends early, and for a response that is empty, compressed, or begins
-// like JSON, HTML or XML, as an SVG does. Anything else counts as a picture, whatever its Content-Type. If a response
+// like JSON, HTML or XML (an SVG is XML). Anything else counts as a picture, whatever its Content-Type. If a response
 // without a length, which is rare, ends early, the picture seems complete.
 //
 // Download is retried after transient failures until the first byte is written to w. A later failure leaves the written
@@ -128,7 +128,7 @@ func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, conten
 	return n, content, fmt.Errorf("the picture was cut off: %w", shield(nil, err))
 }
 
-// noPicture returns the reason why a response that begins with head is no picture, and nothing for a picture.
+// noPicture returns the reason why a response with this head is no picture. It is empty for a picture.
 func noPicture(head []byte) string {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
 	switch {

@@ -17,17 +17,17 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// The checks return the problems, nil for none. A request with a problem is not sent.
+// The checks return problems, nil for none. A request with a problem is not sent.
 
 const waivable = "WithoutValidation sends it anyway"
 
-// problem is the one way in which a problem is made.
+// problem returns a list of one problem. Every problem is made here.
 func problem(field string, value any, reason string, hints ...string) []FieldProblem {
 	hint := strings.TrimPrefix(strings.Join(hints, "; "), "; ")
 	return []FieldProblem{{Field: field, Value: value, Reason: reason, Hint: hint}}
 }
 
-// check returns the problem of a value, and nothing if the value is ok.
+// check returns the problem of a value, or nil if the value is ok.
 func check(ok bool, field string, value any, reason string, hints ...string) []FieldProblem {
 	if ok {
 		return nil
@@ -49,8 +49,8 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkForm reports missing fields, empty fields and text that is not UTF-8. Fields in more, those of WithFormField,
-// are sent as they are. Documented has the fields of the params.
+// checkForm reports missing fields, empty fields and invalid UTF-8. Documented has the fields of the params; more has
+// those of WithFormField, which may be empty.
 func checkForm(args arguments, form, documented url.Values, more []pair) (problems []FieldProblem) {
 	given := func(field string) bool {
 		return slices.ContainsFunc(more, func(p pair) bool { return p.key == field })
@@ -73,10 +73,10 @@ func checkForm(args arguments, form, documented url.Values, more []pair) (proble
 	return append(problems, checkText(form)...)
 }
 
-// empty reports whether a field is missing, or has only characters that the service trims.
+// empty reports whether a field is missing, or has only characters trimmed by the service.
 func empty(form url.Values, field string) bool { return names.Canonical(form.Get(field)) == "" }
 
-// checkText reports names and values that are not UTF-8, which services answer with a 500.
+// checkText reports names and values with invalid UTF-8, because services respond to it with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
 		for _, value := range list {
@@ -89,7 +89,7 @@ func checkText(values url.Values) (problems []FieldProblem) {
 	return problems
 }
 
-// unlisted reports the fields of a struct of parameters whose values are set and not documented.
+// unlisted reports the fields of params, a struct, with undocumented values.
 func unlisted(params any) (problems []FieldProblem) {
 	if params == nil {
 		return nil
@@ -117,10 +117,10 @@ func allowed(value any) string {
 	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 }
 
-// idReason is the problem of an ID that cannot be one segment of a path.
+// idReason describes the allowed IDs.
 const idReason = "must be a path segment such as 7, without slashes, white space and control characters"
 
-// check reports an ID that cannot be one segment of a path. Everything else is escaped and sent.
+// check reports an ID that is not one segment of a path. Any other ID is escaped and sent.
 func (id ID) check() []FieldProblem {
 	// A proxy may unescape a path before it resolves "..", and another one may do so after it.
 	plain, err := url.PathUnescape(string(id))
@@ -147,16 +147,16 @@ func checkTimeout(timeout, store time.Duration) []FieldProblem {
 		"leave it 0: WithResponseTimeout, WithStoreTimeout and WithStallTimeout limit each attempt")
 }
 
-// reservedHeaders are set by the SDK, or speak of the connection or the upload, which net/http manages.
+// reservedHeaders are set by the SDK, or by net/http for the connection and the upload.
 var reservedHeaders = []string{
 	"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer",
 	"Connection", "Expect", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// headerNames matches the names that HTTP allows.
+// headerNames matches the valid names of headers.
 var headerNames = regexp.MustCompile("^[\\w!#$%&'*+.^`|~-]+$")
 
-// checkHeader reports a name that is not the caller's to set, and a value without showing it: it may be secret.
+// checkHeader reports an invalid or reserved name, or an invalid value. It does not show the value: it may be secret.
 func checkHeader(name, value string) []FieldProblem {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -168,15 +168,15 @@ func checkHeader(name, value string) []FieldProblem {
 	return checkHeaderValue(canonical, value, nil)
 }
 
-// checkHeaderValue reports a value that cannot be sent as it is. The problem shows the argument shown: the value, or
-// nil for a secret one.
+// checkHeaderValue reports a value that HTTP would change or refuse. The problem shows the argument shown: the value,
+// or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	control := strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
 	return check(!control && strings.TrimSpace(value) == value, field, shown,
 		"must be one line without control characters, and without white space at its ends")
 }
 
-// checkKey reports an API key that cannot be sent or masked, without showing it.
+// checkKey reports an API key that cannot be sent or masked. It does not show the key.
 func checkKey(key argument) []FieldProblem {
 	hint := ""
 	if strings.Contains(strings.ToLower(key.value), "bearer ") {
