@@ -242,6 +242,31 @@ func ExampleImagesService_FindByName() {
 	// Output: created: 1
 }
 
+func ExampleTranscriptionsService_Wait() {
+	srv := service()
+	defer srv.Close()
+	client := srv.Client()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // silence may never get a result
+	defer cancel()
+
+	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name: "Lighthouse keeper", File: aicontent.FileFromPath("examples/quickstart/speech.wav"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	transcription, err = client.Transcriptions.Wait(ctx, transcription.ID)
+	switch {
+	case err == nil:
+		fmt.Println("transcribed:", transcription.ID)
+	case transcription != nil:
+		fmt.Println("stored, but without a text so far:", transcription.ID)
+	default:
+		fmt.Println(err)
+	}
+	// Output: transcribed: 1
+}
+
 func ExampleWithAttemptHook() {
 	srv := service()
 	defer srv.Close()

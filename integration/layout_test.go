@@ -32,7 +32,7 @@ var imports = map[string][]string{
 // files lists the files of the root: the surface that users read.
 var files = []string{
 	"client.go", "doc.go", "download.go", "enums.go", "errors.go", "find.go", "hook.go", "images.go", "multipart.go",
-	"options.go", "outcome.go", "page.go", "record.go", "request.go", "transcriptions.go", "validate.go",
+	"options.go", "outcome.go", "page.go", "record.go", "request.go", "transcriptions.go", "validate.go", "wait.go",
 }
 
 // imported returns the packages of this module that a file imports.
@@ -70,12 +70,13 @@ func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 
 // outcomes lists the outcomes that each file of the root and of the engine may claim. Claimed elsewhere than by the
 // rules of rules.go, an outcome does not rest on the facts of an attempt. The few others concern a call without an
-// attempt, and records that a list has shown.
+// attempt, and records that a list or Show has returned.
 var outcomes = map[string][]string{
 	"outcome.go":               all,
 	"errors.go":                {"OutcomeNotExecuted"},                // bad arguments
 	"request.go":               {"NotExecuted", "Executed"},           // a file not read; a list that was
 	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"}, // the record that a search is for
+	"wait.go":                  {"OutcomeExecuted"},                   // a record that Show has returned
 	"internal/engine/rules.go": all,
 	"internal/engine/do.go":    {"NotExecuted"}, // no attempt was made
 }

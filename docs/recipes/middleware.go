@@ -68,7 +68,7 @@ func signing(secret []byte) aicontent.Option {
 }
 
 // cache keeps the responses to Show for a while; any change to a record clears it. It leaves out the searches of
-// package once, and requests that ask for no cache, as those of FindByName do: they look for recent changes.
+// package once, and requests that ask for no cache, as those of FindByName and Wait do: they look for recent changes.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
