@@ -269,7 +269,7 @@ func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 			return func(AttemptResult) { order = append(order, name+" done") }, nil
 		})
 	}
-	l := &fakes.Ledger{Names: []string{"n"}}
+	l := &fakes.Ledger{Names: []string{"n"}, More: `,"url":"/a.png"`}
 	c := over(t, l, noting("client"), noting("client 2"))
 	of := noting("call")
 	ctx := t.Context()
@@ -282,6 +282,7 @@ func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 			[]Operation{ImagesList}},
 		"find by name": {func() error { return second(c.Images.FindByName(ctx, "n", of)) },
 			[]Operation{ImagesList, ImagesShow}},
+		"wait": {func() error { return second(c.Images.Wait(ctx, "1", of)) }, []Operation{ImagesShow}},
 		"download": {func() error {
 			_, _ = c.Images.Download(ctx, aPicture, io.Discard, of, WithRetryPolicy(oneAttempt))
 			return nil
