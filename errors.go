@@ -256,25 +256,28 @@ func (e *CallError) Timeout() bool {
 // ConflictError reports that a name does not stand for one record: FindByName found several, or package once knows it
 // for another one. It matches [ErrConflict].
 type ConflictError struct {
-	Name   string
-	IDs    []ID   // of the records with the name, at most two
-	Reason string // why the records conflict
+	Name    string
+	IDs     []ID   // of the records with the name, at most two
+	Problem string // why the records conflict
 
 	summary
 }
 
-// Error returns one line: the operation, the name, the reason and the IDs.
+// Error returns one line: the operation, the name, the problem and the IDs.
 func (e *ConflictError) Error() string {
 	ids := make([]string, len(e.IDs))
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
-	text := fmt.Sprintf("name %s: %s", redact.Quote(e.Name), e.Reason)
+	text := fmt.Sprintf("name %s: %s", redact.Quote(e.Name), e.Problem)
 	if len(ids) > 0 {
 		text += fmt.Sprintf(" (id %s)", strings.Join(ids, ", "))
 	}
 	return e.line("", text)
 }
+
+// Reason returns Problem, for the function [Reason].
+func (e *ConflictError) Reason() string { return e.Problem }
 
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }

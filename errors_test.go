@@ -84,8 +84,8 @@ func TestErrorTextsNameOperationStatusAndReason(t *testing.T) {
 		},
 		"404: not found":                       &APIError{StatusCode: 404},
 		"unexpected EOF":                       &CallError{Err: io.ErrUnexpectedEOF},
-		`name "a": the form differs`:           &ConflictError{Name: "a", Reason: "the form differs"},
-		`name "a": the record differs (id 7)`:  &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
+		`name "a": the form differs`:           &ConflictError{Name: "a", Problem: "the form differs"},
+		`name "a": it was renamed (id 7)`:      &ConflictError{Name: "a", IDs: []ID{"7"}, Problem: "it was renamed"},
 		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
 		"images.show: 502: Bad Gateway (attempt 2 of 4; request abc)": &APIError{
 			StatusCode: 502, Message: "502 Bad Gateway",
@@ -845,7 +845,7 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 		spent := over(t, fakes.RoundTripper(fakes.Respond(500, ``)), WithRetryBudget(1),
 			WithRetryPolicy(RetryPolicy{MinBackoff: -1}))
 		usedUp := showSeven(t.Context(), spent)
-		conflict := &ConflictError{Name: "n", IDs: []ID{"1", "2"}, Reason: "more than one record has the name"}
+		conflict := &ConflictError{Name: "n", IDs: []ID{"1", "2"}, Problem: "more than one record has the name"}
 		none := findN(t.Context(), over(t, fakes.RoundTripper(fakes.OK(`{"data":[]}`))))
 		var never time.Time
 		for name, row := range map[string]struct {

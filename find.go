@@ -163,7 +163,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		ids[i] = ID(on.reply.Keys.Line(string(id)))
 	}
 	s := summary{op: Operation(in.name + ".findByName"), outcome: OutcomeExecuted}
-	return "", last, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
+	return "", last, &ConflictError{Name: name, IDs: ids, Problem: "more than one record has the name", summary: s}
 }
 
 // searchable returns the longest part of a name without a backslash, which databases treat as an escape in a search,

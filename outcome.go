@@ -142,7 +142,7 @@ func RetryAt(err error) time.Time {
 //	*DecodeError       "the response could not be read"
 //	*CallError         "no connection to the service" if no byte of the request was sent, else "the connection to the
 //	                   service broke"; "timed out", "stopped", "refused: …" or another kind of failure
-//	*ConflictError     its Reason
+//	*ConflictError     its Problem
 //	method Reason()    its result, such as of FindByName for a missing name, and of package once's errors
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
@@ -163,8 +163,6 @@ func reasons(err error) (list []string) {
 		return nil
 	}
 	switch e := err.(type) {
-	case *ConflictError:
-		return []string{e.Reason}
 	case interface{ Reason() string }:
 		return []string{e.Reason()}
 	case interface{ Unwrap() error }:

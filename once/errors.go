@@ -81,7 +81,7 @@ func (e *Error) Reason() string {
 	conflict, ok := errors.AsType[*aicontent.ConflictError](e.Err)
 	switch {
 	case ok:
-		return conflict.Reason
+		return conflict.Problem
 	case !e.Until.IsZero() && e.outcome == aicontent.OutcomeUnknown:
 		return "an earlier request may still create the record"
 	case !e.Until.IsZero(), errors.Is(e.Err, errHidden):
@@ -168,16 +168,16 @@ type conflict struct{ *aicontent.ConflictError }
 
 func (c conflict) Error() string {
 	if len(c.IDs) < 2 {
-		return c.Reason
+		return c.Problem
 	}
-	return fmt.Sprintf("%s (id %s, %s)", c.Reason, c.IDs[0], c.IDs[1])
+	return fmt.Sprintf("%s (id %s, %s)", c.Problem, c.IDs[0], c.IDs[1])
 }
 
 func (c conflict) Unwrap() error { return c.ConflictError }
 
 // conflict returns the error of a name whose record may be another than the caller's.
 func (c *call[T]) conflict(retryable bool, reason string) error {
-	err := &aicontent.ConflictError{Name: c.name, Reason: reason}
+	err := &aicontent.ConflictError{Name: c.name, Problem: reason}
 	if c.entry.ID != "" {
 		err.IDs = []aicontent.ID{c.entry.ID}
 	}

@@ -152,7 +152,7 @@ func (c *collection[T, L, U]) namesOf(ctx context.Context, token, name string) (
 	case err != nil:
 		return nil, unsent{fmt.Errorf("the ledger failed: %w", err), http.StatusServiceUnavailable}
 	case !sent.Free() && sent.Name != name:
-		err := &aicontent.ConflictError{Name: sent.Name, Reason: "the form was sent with another title"}
+		err := &aicontent.ConflictError{Name: sent.Name, Problem: "the form was sent with another title"}
 		return nil, &once.Error{Name: sent.Name, ID: sent.ID, Err: err}
 	}
 	return once.New(c.client, ledger, c.opts...)
