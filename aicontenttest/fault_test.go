@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"syscall"
@@ -189,7 +190,6 @@ func TestFaultsStrikeInOrder(t *testing.T) {
 	s.FaultN(2, Status(500, ""))
 	deletes := func(r *Request) bool { return r.Method == "DELETE" && r.Header.Get("Accept") != "" }
 	s.FaultWhen(deletes, 1, Status(418, ""))
-	s.FaultN(0, Status(400, ""))
 	s.Fault(Status(503, ""))
 	list, remove := get("/api/v1/images"), remove("/api/v1/images/1")
 	for i, want := range []int{500, 500, 503, 200, 418, 404} {
@@ -201,6 +201,68 @@ func TestFaultsStrikeInOrder(t *testing.T) {
 	s.Chaos(1, 1, Status(500, ""))
 	s.ClearFaults()
 	assert.Equal(t, 200, send(t, s, list).status)
+}
+
+func TestMistakesEndTheTest(t *testing.T) {
+	for says, mistake := range map[string]func(*Server){
+		`FaultOn: unknown operation "image.store"`:             func(s *Server) { s.FaultOn("image.store", 1, LoseResponse()) },
+		"the fault lose-response: n must be at least 1, not 0": func(s *Server) { s.FaultN(0, LoseResponse()) },
+		"the fault status-503: n must be at least 1, not -1": func(s *Server) {
+			s.FaultOn(ImagesStore, -1, Status(503, ""))
+		},
+		"the fault refuse-connection: n must be at least 1, not 0": func(s *Server) { s.RefuseConnections(0) },
+		"Chaos: the rate must be from 0 to 1, not 2.5":             func(s *Server) { s.Chaos(1, 2.5) },
+		"Chaos: the rate must be from 0 to 1, not NaN":             func(s *Server) { s.Chaos(1, math.NaN()) },
+		`added record: unknown style "cubism"; Allow("style") permits it`: func(s *Server) {
+			s.AddImage(Image{Name: "n", Style: "cubism"})
+		},
+		`added record: unknown language "gb"; Allow("language") permits it`: func(s *Server) {
+			s.AddTranscription(Transcription{Name: "n", Language: "gb"})
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			test := new(recorder)
+			assert.PanicsWithValue(t, fatal, func() { mistake(NewServer(test)) })
+			test.end()
+			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
+			assert.PanicsWithValue(t, "aicontenttest: "+says, func() { mistake(started(t)) })
+		})
+	}
+	NewServer(t, Lenient()).AddImage(Image{Name: "n", Style: "cubism"})
+	NewServer(t, Allow("style")).AddImage(Image{Name: "n", Style: "cubism"})
+}
+
+// A test whose fault strikes nothing would pass without having tested anything.
+func TestFaultThatStrikesNoRequestFailsTheTest(t *testing.T) {
+	const says = "aicontenttest: the fault status-503 has struck no request; UnusedFaults permits that"
+	for name, c := range map[string]struct {
+		opts   []Option
+		failed bool
+		after  func(*Server)
+		want   []string
+	}{
+		"by default":               {want: []string{says}},
+		"in a test that failed":    {failed: true},
+		"with UnusedFaults":        {opts: []Option{UnusedFaults()}},
+		"after ClearFaults":        {after: (*Server).ClearFaults},
+		"with refused connections": {after: func(s *Server) { s.RefuseConnections(1) }, want: []string{says, "refuse"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test := &recorder{failed: c.failed}
+			s := NewServer(test, c.opts...)
+			s.FaultOn(TranscriptionsStore, 1, Status(503, ""))
+			s.FaultN(1000, Status(500, "")) // strikes once, which is enough
+			assert.Equal(t, 500, send(t, s, get("/api/v1/images")).status)
+			if c.after != nil {
+				c.after(s)
+			}
+			test.end()
+			require.Len(t, test.errors, len(c.want))
+			for i, want := range c.want {
+				assert.Contains(t, test.errors[i], want)
+			}
+		})
+	}
 }
 
 func TestChaosIsReplayedFromItsSeed(t *testing.T) {

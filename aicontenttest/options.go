@@ -36,6 +36,9 @@ type config struct {
 	latencyOn     map[Operation]time.Duration // instead of latency
 	dropAbandoned bool
 	given         []Personality
+	unusedFaults  bool
+	gzipHeader    bool
+	gzipBody      bool
 	uploadRate    int64 // bytes per second; 0 means no limit
 	service       service.Config
 	style         response.Style
@@ -167,6 +170,12 @@ func LatencyOn(op Operation, d time.Duration) Option {
 			c.fail(fmt.Errorf("LatencyOn: unknown operation %q", op))
 		}
 	})
+}
+
+// UnusedFaults permits queued faults that strike no request until the end of the test, as in tests that try each fault
+// on each operation. By default, such a fault fails the test, which has not tested it.
+func UnusedFaults() Option {
+	return optionFunc(func(c *config) { c.unusedFaults = true })
 }
 
 // DropAbandoned makes the service drop a request if its client disconnects during the [Latency]. By default it executes

@@ -34,7 +34,7 @@ func fetch(t *testing.T, s *Server, i Image) (picture []byte, decoded image.Imag
 }
 
 func TestPicturesHaveTheResolutionAskedFor(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
+	s := NewServer(t, BasePath("/tenant"), Allow("resolution"))
 	for resolution, size := range map[string]image.Point{
 		"256x256": {X: 256, Y: 256}, "512x512": {X: 512, Y: 512}, "64x96": {X: 64, Y: 96},
 		"": {X: 512, Y: 512}, "99999x1": {X: 512, Y: 512},
@@ -45,7 +45,7 @@ func TestPicturesHaveTheResolutionAskedFor(t *testing.T) {
 }
 
 func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
+	s := NewServer(t, BasePath("/tenant"), Allow("resolution"))
 	seen := make(map[string]Image)
 	draw := func(i Image) {
 		i.Resolution = "96x96"
@@ -108,7 +108,7 @@ func TestMissingPicturesAreNotFound(t *testing.T) {
 // A test that fetches pictures sees these requests too, and whether they carried the key.
 func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	image := s.AddImage(Image{ID: "a/b", Name: "n", Resolution: "64x64"})
+	image := s.AddImage(Image{ID: "a/b", Name: "n", Resolution: "256x256"})
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		req, err := http.NewRequest(method, s.URL+"/pictures/a%2Fb.png", nil)
 		require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
 	} {
 		t.Run(c.fault.Name, func(t *testing.T) {
 			overEveryNetwork(t, func(t *testing.T, s *Server) {
-				s.AddImage(Image{Description: "d", Resolution: "64x64"})
+				s.AddImage(Image{Description: "d", Resolution: "256x256"})
 				picture := send(t, s, get("/pictures/1.png"))
 				s.FaultOn(ImagesDownload, 1, c.fault)
 				e, err := trySend(s, get("/pictures/1.png"))
@@ -188,7 +188,7 @@ func TestLatencyOnCountsBeforeLatencyInAnyOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *Server) {
-				s.AddImage(Image{Name: "n", Resolution: "64x64"})
+				s.AddImage(Image{Name: "n", Resolution: "256x256"})
 				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
 				for path, want := range paths {
 					start := time.Now()

@@ -1,8 +1,10 @@
 package aicontenttest
 
 import (
+	"slices"
 	"time"
 
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
@@ -48,26 +50,37 @@ type Upload struct {
 	Data        []byte        `json:"-"`      // only with [KeepUploads]
 }
 
-// AddImage adds an image, or replaces the one with its ID, and returns it.
+// AddImage adds an image, or replaces the one with its ID, and returns it. An undocumented value ends the test, unless
+// the server is [Lenient] or [Allow] names its field.
 func (s *Server) AddImage(i Image) Image {
-	r := s.service.Images.Add(service.Record{
+	return imageOf(s.add(s.service.Images, service.Record{
 		ID: i.ID, Name: i.Name, Description: i.Description, Resolution: i.Resolution,
 		Style: i.Style, Medium: i.Medium, Filter: i.Filter, Quality: i.Quality,
 		Favorite: i.Favorite, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
-	})
-	s.book.created(s.service.Images, r, 0)
-	return imageOf(r)
+	}))
 }
 
 // AddTranscription is [Server.AddImage] for transcriptions.
 func (s *Server) AddTranscription(t Transcription) Transcription {
-	r := s.service.Transcriptions.Add(service.Record{
+	return transcriptionOf(s.add(s.service.Transcriptions, service.Record{
 		ID: t.ID, Name: t.Name, Description: t.Description, Language: t.Language,
 		Result: t.Result, Favorite: t.Favorite, Upload: service.Upload(t.Upload),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-	})
-	s.book.created(s.service.Transcriptions, r, 0)
-	return transcriptionOf(r)
+	}))
+}
+
+func (s *Server) add(c *service.Collection, r service.Record) *service.Record {
+	for _, f := range c.Store {
+		if f.Kind != contract.Choice || s.config.service.Lenient || s.config.service.Allowed[f.Name] {
+			continue
+		}
+		if value := *r.Value(f.Name); value != "" && !slices.Contains(f.Values, value) {
+			s.fatalf("added record: unknown %s %q; Allow(%[1]q) permits it", f.Name, value)
+		}
+	}
+	added := c.Add(r)
+	s.book.created(c, added, 0)
+	return added
 }
 
 // Images returns the current images, oldest first.

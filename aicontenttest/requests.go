@@ -111,6 +111,9 @@ func (b *book) write(change func()) {
 func (b *book) created(c *service.Collection, r *service.Record, request int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if old := b.byID[c.Name+"/"+r.ID]; old != nil && !old.Deleted {
+		return // AddImage has replaced it
+	}
 	entry := &Record{Collection: c.Name, ID: r.ID, Name: r.Name, Request: request}
 	b.records = append(b.records, entry)
 	b.byID[c.Name+"/"+r.ID] = entry
@@ -152,6 +155,12 @@ func (s *Server) Records() []Record {
 		out[i] = *r
 	}
 	return out
+}
+
+// Created returns the records that requests have created since the last [Server.ResetBook], even if they were deleted
+// later. They are those that a service would have billed.
+func (s *Server) Created() []Record {
+	return slices.DeleteFunc(s.Records(), func(r Record) bool { return r.Request == 0 })
 }
 
 // Violations returns the violations since the last [Server.ResetBook].

@@ -50,6 +50,31 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	}, s.Records())
 }
 
+func TestCreatedReturnsTheRecordsThatRequestsCreated(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.AddImage(Image{Name: "seeded"})
+	send(t, s, post("/api/v1/images", storeForm))
+	send(t, s, upload(namePart, filePart))
+	send(t, s, remove("/api/v1/images/2"))
+	assert.Equal(t, []Record{
+		{Collection: "images", ID: "2", Name: "n", Request: 1, Deleted: true, DeletedBy: 3},
+		{Collection: "transcriptions", ID: "1", Name: "Meeting", Request: 2},
+	}, s.Created())
+}
+
+func TestRecordThatIsReplacedHasOneEntry(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.AddImage(Image{ID: "7", Name: "before"})
+	s.AddImage(Image{ID: "7", Name: "after"})
+	assert.Equal(t, []Record{{Collection: "images", ID: "7", Name: "before"}}, s.Records())
+	send(t, s, remove("/api/v1/images/7"))
+	s.AddImage(Image{ID: "7", Name: "again"})
+	assert.Equal(t, []Record{
+		{Collection: "images", ID: "7", Name: "before", Deleted: true, DeletedBy: 1},
+		{Collection: "images", ID: "7", Name: "again"},
+	}, s.Records())
+}
+
 func TestResetBookForgetsTheBookAndKeepsTheRecords(t *testing.T) {
 	s := started(t)
 	send(t, s, post("/api/v1/images", storeForm))

@@ -37,15 +37,18 @@ type Server struct {
 	faults    *faults
 }
 
-// NewServer starts a server for a test and closes it at the end of the test. A [Violation] fails the test. An invalid
-// option ends it.
+// NewServer starts a server for a test and closes it at the end of the test. A [Violation] fails the test, and so does
+// a queued fault that has struck no request at the end: see [UnusedFaults]. An invalid option ends the test.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)
 	if err != nil {
 		t.Fatalf("aicontenttest: %v", err)
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.Close()
+		s.reportUnused()
+	})
 	return s
 }
 
@@ -65,7 +68,7 @@ func newServer(t TB, opts []Option) (*Server, error) {
 		return nil, c.err
 	}
 	s := &Server{
-		APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: newFaults(t),
+		APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: new(faults),
 	}
 	var err error
 	s.network, err = network.Open(network.Config{
@@ -93,12 +96,7 @@ func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 	}
 	c, err := aicontent.NewClient(s.URL, s.APIKey, append(defaults, opts...)...)
 	if err != nil {
-		text := fmt.Sprintf("aicontenttest: Client: %v", err)
-		if s.t == nil {
-			panic(text)
-		}
-		s.t.Helper()
-		s.t.Fatalf("%s", text)
+		s.fatalf("Client: %v", err)
 	}
 	s.network.AtClose(c.CloseIdleConnections)
 	return c
