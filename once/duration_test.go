@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
 )
 
@@ -38,24 +39,24 @@ func TestACallTakesAsLongAsThePackageDocSays(t *testing.T) {
 			kit.Stall(kit.BeforeRead), kill, "ok", 39, 2, margin + settle - kill + works},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
-			w.FaultOn(kit.ImagesStore, 1, c.fault)
+			w.FaultOn(aicontent.ImagesStore, 1, c.fault)
 			p := w.process(t)
 			before := 0
 			if c.kill > 0 {
 				time.AfterFunc(c.kill, p.kill)
 				p.fails(t, "unknown, retryable", job("a"))
-				p, before = w.process(t), w.requests(kit.ImagesList)
+				p, before = w.process(t), w.requests(aicontent.ImagesList)
 			}
 			start := time.Now()
 			_, found, err := p.Images.Store(p, job("a"))
 			assert.Equal(t, c.want, outcome(err), "%v", err)
 			assert.Equal(t, c.kill > 0 && c.stores == 1, found, "a call that found the record billed nothing")
-			assert.Equal(t, c.searches, w.requests(kit.ImagesList)-before, "searches")
-			assert.Equal(t, c.stores, w.requests(kit.ImagesStore), "create requests")
+			assert.Equal(t, c.searches, w.requests(aicontent.ImagesList)-before, "searches")
+			assert.Equal(t, c.stores, w.requests(aicontent.ImagesStore), "create requests")
 			assert.Equal(t, c.takes, time.Since(start))
 			if err == nil {
 				w.requireRecords(t, 1)
 			}
-		}, kit.LatencyOn(kit.ImagesStore, works))
+		}, kit.LatencyOn(aicontent.ImagesStore, works))
 	}
 }

@@ -87,7 +87,7 @@ func TestErrorsSayTheCauseOfAnEndedContextOnce(t *testing.T) {
 			p := w.process(t)
 			ctx, cancel := context.WithCancelCause(p)
 			time.AfterFunc(10*time.Second, func() { cancel(cause) })
-			w.FaultOn(kit.ImagesStore, 1, kit.Stall(kit.BeforeResponse))
+			w.FaultOn(aicontent.ImagesStore, 1, kit.Stall(kit.BeforeResponse))
 			_, _, sending := p.Images.Store(ctx, job("a"))
 			assert.ErrorContains(t, sending, `once: images "a": images.store: `+text+" (it may have been created")
 			_, _, ended := p.Images.Store(ctx, job("a"))
@@ -127,7 +127,7 @@ func TestTheErrorOfALedgerSaysNothingOfTheRecord(t *testing.T) {
 
 		put := func(context.Context, string, []byte, string) (string, error) { return "", cause }
 		w.processOn(t, funcs{w.Ledger.Get, put}).fails(t, "not executed, retryable", job("b"))
-		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 	})
 }
 
@@ -164,7 +164,7 @@ func TestTheErrorOfAMiddlewareSaysNothingOfTheRequest(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, found)
 		assert.Equal(t, "b", image.Name)
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
 		w.requireRecords(t, 2)
 	})
 }
@@ -175,12 +175,12 @@ func TestDeleteFreesNoNameForA409OrA412(t *testing.T) {
 		bubbleOf(t, fmt.Sprint(status), func(t *testing.T, w *world) {
 			p := w.process(t)
 			image := p.creates(t, job("a"))
-			w.FaultOn(kit.ImagesShow, 1, kit.Status(status, `{"message":"maintenance"}`))
+			w.FaultOn(aicontent.ImagesShow, 1, kit.Status(status, `{"message":"maintenance"}`))
 			err := p.Images.Delete(p, "a")
 			require.Equal(t, "executed, retryable", outcome(err), "%v", err)
 			w.ResetBook()
 			assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
-			assert.Zero(t, w.requests(kit.ImagesList), "the ledger knows it still")
+			assert.Zero(t, w.requests(aicontent.ImagesList), "the ledger knows it still")
 			require.NoError(t, p.Images.Delete(p, "a"))
 			w.requireRecords(t, 0)
 		})

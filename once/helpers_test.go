@@ -60,7 +60,7 @@ func (w *world) write(t *testing.T, name, entry string) {
 }
 
 // requests counts the requests that the service received.
-func (w *world) requests(op kit.Operation) (n int) {
+func (w *world) requests(op aicontent.Operation) (n int) {
 	for _, r := range w.Requests() {
 		if r.Operation == op {
 			n++

@@ -56,7 +56,7 @@ func TestCallsCostWhatThePackageDocSays(t *testing.T) {
 			w.Ledger.gets, w.Ledger.puts = 0, 0
 			w.ResetBook()
 			c.call()
-			lists, shows := w.requests(kit.ImagesList), w.requests(kit.ImagesShow)
+			lists, shows := w.requests(aicontent.ImagesList), w.requests(aicontent.ImagesShow)
 			assert.Equal(t, []int{c.gets, c.puts, c.lists, c.shows, c.other},
 				[]int{w.Ledger.gets, w.Ledger.puts, lists, shows, len(w.Requests()) - lists - shows}, c.what)
 		}
@@ -93,7 +93,7 @@ func TestLedgerThatFailsMakesNoSecondRecord(t *testing.T) {
 				w.requireRecords(t, 1)
 			} else {
 				assert.ErrorIs(t, p.fails(t, "not executed, retryable", job("a")), errDisk)
-				assert.Zero(t, w.requests(kit.ImagesStore), "nothing is sent without an announcement")
+				assert.Zero(t, w.requests(aicontent.ImagesStore), "nothing is sent without an announcement")
 			}
 			w.Ledger.fail = nil
 			q := w.process(t)
@@ -130,7 +130,7 @@ func TestLedgerThatFailsWhileSendingCutsOffTheRequest(t *testing.T) {
 		assert.Equal(t, margin-15*time.Second, cut)
 		p.finds(t, job("a"))
 		w.requireRecords(t, 1)
-	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, 5*time.Minute))
 }
 
 // An announcement counts from the beginning of its Put, because others may see it from then on. A Put that took too
@@ -152,7 +152,7 @@ func TestLedgerThatIsSlowMakesNoAnnouncement(t *testing.T) {
 			return w.Ledger.Put(context.WithoutCancel(ctx), key, entry, version)
 		}
 		w.processOn(t, funcs{w.Ledger.Get, put}).fails(t, "not executed, retryable", job("b"))
-		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 		_, notFound := p.Images.Find(p, "b")
 		require.ErrorIs(t, notFound, aicontent.ErrNotFound, "no call waits for it")
 		assert.Equal(t, 4*time.Minute, time.Since(w.start).Truncate(time.Minute))
@@ -177,7 +177,7 @@ func TestNoCallWaitsForARequestThatWasCancelledWhileItWasAnnounced(t *testing.T)
 		p.fails(t, "not executed, retryable", job("b")) // because the Put takes too long
 		_, notFound := p.Images.Find(p, "b")
 		require.ErrorIs(t, notFound, aicontent.ErrNotFound)
-		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 		assert.Equal(t, time.Minute+margin-15*time.Second, time.Since(w.start), "no call waits")
 	})
 }
@@ -211,9 +211,9 @@ func TestRequestThatIsOvertakenIsCutOff(t *testing.T) {
 		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorContains(t, err, "another call has written the ledger's entry")
 		assert.Contains(t, w.Ledger.last, `"c`, "the entry of the other call is left alone")
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
 		assert.Less(t, time.Since(w.start), 2*time.Minute)
-	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, 5*time.Minute))
 }
 
 // Another process found the record while this one was still waiting for the response: it is the record of this request,
@@ -225,7 +225,7 @@ func TestRequestWhoseRecordIsFoundIsNotCutOff(t *testing.T) {
 		})
 		assert.Equal(t, aicontent.ID("1"), w.process(t).creates(t, job("a")).ID)
 		assert.Equal(t, 5*time.Minute, time.Since(w.start))
-	}, kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, 5*time.Minute))
 }
 
 // A long request stays announced, and no other call sends.
@@ -244,8 +244,8 @@ func TestLongRequestStaysAnnounced(t *testing.T) {
 		wg.Wait()
 		w.requireRecords(t, 1)
 		assert.Equal(t, 2+79, w.Ledger.puts, "a renewal every 30 seconds")
-		assert.LessOrEqual(t, w.requests(kit.ImagesList), 1+6+79, "no renewal ends a pause")
-	}, kit.LatencyOn(kit.ImagesStore, 40*time.Minute-time.Second))
+		assert.LessOrEqual(t, w.requests(aicontent.ImagesList), 1+6+79, "no renewal ends a pause")
+	}, kit.LatencyOn(aicontent.ImagesStore, 40*time.Minute-time.Second))
 }
 
 // A clock that is ahead is not waited for: the limit is the time that a correct one could have written.
@@ -303,14 +303,14 @@ func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
 func TestWithMaxWaitEndsACallThatSaysWhenToCallAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithMaxWait(40*time.Second))
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
 		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.ErrorContains(t, err, "an earlier request may still create it")
 		assert.ErrorContains(t, err, "; before: images.store: 504: Gateway Timeout (it may have been created); "+
 			"call again at")
 		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
 		assert.Equal(t, 40*time.Second, time.Since(w.start), "the last pause is shorter")
-		assert.Equal(t, 1+1+6, w.requests(kit.ImagesList), "after 0, 1, 3, 7, 15, 31 and 40 seconds")
+		assert.Equal(t, 1+1+6, w.requests(aicontent.ImagesList), "after 0, 1, 3, 7, 15, 31 and 40 seconds")
 	})
 }
 
@@ -329,7 +329,7 @@ func TestWithoutAnyWaitACallThatWouldQueueEnds(t *testing.T) {
 		require.NoError(t, <-ended)
 		assert.Equal(t, 2*time.Minute, time.Since(w.start))
 		p.finds(t, job("a"))
-	}, kit.LatencyOn(kit.ImagesStore, 2*time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, 2*time.Minute))
 }
 
 // Calls of one process for one name go one after the other, whichever client they have: a double click costs no second
@@ -351,11 +351,11 @@ func TestCallsOfOneProcessForANameGoOneAfterTheOther(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, w.start.Add(margin+settle).UTC(), err.Until)
 		wg.Wait()
-		assert.Equal(t, 1, w.requests(kit.ImagesList))
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-		assert.Equal(t, 2, w.requests(kit.ImagesShow))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesList))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
+		assert.Equal(t, 2, w.requests(aicontent.ImagesShow))
 		early.fails(t, "executed, retryable", job("a")) // its context ended before it began
-	}, kit.LatencyOn(kit.ImagesStore, time.Minute/2))
+	}, kit.LatencyOn(aicontent.ImagesStore, time.Minute/2))
 }
 
 // A known record is not given up for a proxy's page, and needs no file.
@@ -376,7 +376,7 @@ func TestKnownRecordThatCannotBeShownIsNotGivenUp(t *testing.T) {
 			require.NoError(t, err)
 			params := recording("a")
 			params.File = aicontent.FileFromPath("is gone")
-			w.FaultOn(kit.TranscriptionsShow, 1, c.fault)
+			w.FaultOn(aicontent.TranscriptionsShow, 1, c.fault)
 			_, _, err = p.Transcriptions.Store(p, params)
 			require.Equal(t, c.want, outcome(err), "%v", err)
 			var failed *once.Error
@@ -400,7 +400,7 @@ func TestFileIsOpenedOnlyToSendIt(t *testing.T) {
 		require.ErrorIs(t, err, aicontent.ErrFile)
 		require.ErrorAs(t, err, new(*once.Error))
 
-		w.FaultOn(kit.TranscriptionsStore, 1, kit.HTMLPage(504))
+		w.FaultOn(aicontent.TranscriptionsStore, 1, kit.HTMLPage(504))
 		for _, params := range []aicontent.TranscriptionStoreParams{recording("a"), params} {
 			p := p.within(t, time.Minute)
 			_, _, err = p.Transcriptions.Store(p, params)
@@ -436,7 +436,7 @@ func TestDeleteOfARecordThatShowLacksFreesTheNameAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
-		w.FaultOn(kit.ImagesShow, 1, kit.Status(404, `{"message":"no"}`))
+		w.FaultOn(aicontent.ImagesShow, 1, kit.Status(404, `{"message":"no"}`))
 		require.NoError(t, p.Images.Delete(p, "a"))
 		w.requireRecords(t, 0)
 
@@ -452,7 +452,7 @@ func TestDeleteOfARecordThatShowLacksFreesTheNameAtOnce(t *testing.T) {
 func TestStoreAfterAFirewallsPageFindsWhatWasPaid(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(403).Acting())
+		w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(403).Acting())
 		err := p.fails(t, "unknown, retryable", job("a"))
 		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
 		p.finds(t, job("a"))
@@ -481,7 +481,7 @@ func TestEntryThatCannotBeReadIsNotOverwritten(t *testing.T) {
 func TestCallThatEndsEarlySaysWhatIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
 		for n := range 3 {
 			err := p.within(t, 50*time.Second).fails(t, "unknown, retryable", job("a"))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -499,9 +499,9 @@ func TestCallThatEndsEarlySaysWhatIsKnown(t *testing.T) {
 func TestRetryAfterIsObeyed(t *testing.T) {
 	for seconds, takes := range map[string]time.Duration{"100": 100 * time.Second, "86400": settle} {
 		bubbleOf(t, seconds, func(t *testing.T, w *world) {
-			w.FaultOn(kit.ImagesStore, 1, kit.LateAct(503, 2*time.Second).WithRetryAfter("90"))
-			w.FaultOn(kit.ImagesList, 1, emptyList)
-			w.FaultOn(kit.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
+			w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(503, 2*time.Second).WithRetryAfter("90"))
+			w.FaultOn(aicontent.ImagesList, 1, emptyList)
+			w.FaultOn(aicontent.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
 			w.process(t).creates(t, job("a"))
 			assert.Equal(t, takes, time.Since(w.start))
 		})
@@ -533,7 +533,7 @@ func TestALedgerThatPanicsWhileARequestIsSentDoesNotEndTheProcess(t *testing.T) 
 		_, _, err := p.Images.Store(p, job("a"))
 		require.NoError(t, err)
 		w.requireRecords(t, 1)
-	}, kit.LatencyOn(kit.ImagesStore, time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, time.Minute))
 }
 
 // A hook sees all requests, and can tell searches.
@@ -607,10 +607,10 @@ func TestInvalidArgumentsSendNothing(t *testing.T) {
 func TestStoreThatIsRefusedForGoodEndsWithoutAWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
 		err := p.fails(t, "not executed", job("a"))
 		assert.EqualError(t, err, `once: images "a": images.store: 402: no credit (outcome not executed)`)
-		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(501))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(501))
 		p.fails(t, "unknown", job("a"))
 		assert.Zero(t, time.Since(w.start))
 	})
@@ -627,7 +627,7 @@ func TestSeveralRecordsOfANameAreAConflict(t *testing.T) {
 		require.ErrorAs(t, err, &conflict)
 		assert.Len(t, conflict.IDs, 2)
 		assert.EqualError(t, err, `once: images "a": more than one record has the name (id 2, 1) (outcome executed)`)
-		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 	})
 }
 
@@ -676,7 +676,7 @@ func TestWithSettleTimeSaysHowLongToWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		for _, d := range []time.Duration{0, time.Minute} {
 			p := w.process(t, once.WithSettleTime(d))
-			w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
+			w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
 			start := time.Now()
 			p.fails(t, "not executed, retryable", job(fmt.Sprint(d)))
 			assert.Equal(t, d, time.Since(start))
@@ -688,12 +688,12 @@ func TestWithSettleTimeSaysHowLongToWait(t *testing.T) {
 func TestTheLongestSettleTimeIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t, once.WithSettleTime(math.MaxInt64))
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 30*time.Minute))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, 30*time.Minute))
 		p.creates(t, job("a"))
-		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
 		p.within(t, time.Hour).fails(t, "unknown, retryable", job("b"))
 		p.within(t, time.Hour).fails(t, "unknown, retryable", job("b"))
-		assert.Equal(t, 2, w.requests(kit.ImagesStore))
+		assert.Equal(t, 2, w.requests(aicontent.ImagesStore))
 	})
 }
 
@@ -702,7 +702,7 @@ func TestWithLoggerSaysWhatIsWaitedForAndNoContent(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		p := w.process(t, once.WithLogger(nil), once.WithLogger(slog.New(slog.NewJSONHandler(&log, nil))))
-		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, time.Second))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, time.Second))
 		params := job("a")
 		params.Description = "secret prompt"
 		p.creates(t, params)

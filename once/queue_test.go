@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
@@ -32,7 +33,7 @@ func TestAKnownRecordIsShownToAThousandCallersAtOnce(t *testing.T) {
 			storeByAThousand(t, p)
 			assert.Equal(t, 50*time.Millisecond, time.Since(start), "one Show")
 		}
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
 	}, kit.Latency(50*time.Millisecond))
 }
 
@@ -41,8 +42,8 @@ func TestAThousandCallersOfANewNameEndTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		storeByAThousand(t, w.process(t))
 		assert.Equal(t, 150*time.Millisecond, time.Since(w.start), "a search, a Store and a Show")
-		assert.Equal(t, 1, w.requests(kit.ImagesList))
-		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesList))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
 		assert.Equal(t, 1+1+2*999, w.Ledger.gets+w.Ledger.puts-1, "each one that waited looks into the ledger again")
 	}, kit.Latency(50*time.Millisecond))
 }
@@ -51,7 +52,7 @@ func TestAThousandCallersOfANewNameEndTogether(t *testing.T) {
 func TestACallThatLeavesTheQueueHoldsUpNoOther(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesStore, 1, kit.Status(422, `{"message":"no","errors":{"style":["no"]}}`))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(422, `{"message":"no","errors":{"style":["no"]}}`))
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			_, _, err := p.Images.Store(p, job("a"))
@@ -70,5 +71,5 @@ func TestACallThatLeavesTheQueueHoldsUpNoOther(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, 2*time.Minute, time.Since(w.start))
 		w.requireRecords(t, 1)
-	}, kit.LatencyOn(kit.ImagesStore, time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, time.Minute))
 }

@@ -23,7 +23,7 @@ func TestAWorkerThatAsksRetryAtMakesFewRequests(t *testing.T) {
 		"the record never appears":            {kit.HTMLPage(504), 34, 2, 900},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
-			w.FaultOn(kit.ImagesStore, 1, c.fault)
+			w.FaultOn(aicontent.ImagesStore, 1, c.fault)
 			var looks []int // seconds after the beginning
 			for {
 				p := w.process(t, once.WithMaxWait(0))
@@ -44,8 +44,8 @@ func TestAWorkerThatAsksRetryAtMakesFewRequests(t *testing.T) {
 			assert.Len(t, looks, c.pauses)
 			assert.Equal(t, c.seconds, looks[len(looks)-1], "Until at the latest")
 			assert.Equal(t, time.Duration(c.seconds)*time.Second, time.Since(w.start))
-			assert.Equal(t, 1+1+c.pauses, w.requests(kit.ImagesList), "searches")
-			assert.Equal(t, c.creates, w.requests(kit.ImagesStore), "create requests")
+			assert.Equal(t, 1+1+c.pauses, w.requests(aicontent.ImagesList), "searches")
+			assert.Equal(t, c.creates, w.requests(aicontent.ImagesStore), "create requests")
 			w.requireRecords(t, 1)
 		})
 	}
@@ -54,9 +54,9 @@ func TestAWorkerThatAsksRetryAtMakesFewRequests(t *testing.T) {
 func TestRetryAtWaitsForARetryAfterButNotBeyondUntil(t *testing.T) {
 	for seconds, want := range map[string]time.Duration{"100": 100 * time.Second, "86400": settle} {
 		bubbleOf(t, seconds, func(t *testing.T, w *world) {
-			w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
-			w.FaultOn(kit.ImagesList, 1, emptyList)
-			w.FaultOn(kit.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
+			w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
+			w.FaultOn(aicontent.ImagesList, 1, emptyList)
+			w.FaultOn(aicontent.ImagesList, 1, kit.Status(429, `{}`).WithRetryAfter(seconds))
 			err := w.process(t, once.WithMaxWait(0)).fails(t, "unknown, retryable", job("a"))
 			require.ErrorIs(t, err, once.ErrMaxWait)
 			assert.Equal(t, w.start.Add(want).UTC(), aicontent.RetryAt(err))
@@ -68,9 +68,9 @@ func TestRetryAtWaitsForARetryAfterButNotBeyondUntil(t *testing.T) {
 func TestRetryAtIsZeroWithoutAnOpenRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		w.FaultOn(kit.ImagesList, 1, kit.Status(403, `{"message":"no"}`))
+		w.FaultOn(aicontent.ImagesList, 1, kit.Status(403, `{"message":"no"}`))
 		assert.Zero(t, aicontent.RetryAt(p.fails(t, "not executed", job("a"))))
-		w.FaultOn(kit.ImagesList, 1, kit.Status(200, "ok"))
+		w.FaultOn(aicontent.ImagesList, 1, kit.Status(200, "ok"))
 		assert.Zero(t, aicontent.RetryAt(p.fails(t, "not executed, retryable", job("a"))))
 	})
 }
@@ -80,10 +80,10 @@ func TestTheErrorOfAFoundRecordIsNotThatOfAnOpenRequest(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.AddImage(listed("a"))
 		w.write(t, "a", openUntil(15))
-		w.FaultOn(kit.ImagesDelete, 1, kit.Status(409, `{"message":"it is in an album"}`))
+		w.FaultOn(aicontent.ImagesDelete, 1, kit.Status(409, `{"message":"it is in an album"}`))
 		p := w.process(t)
 		refused := p.Images.Delete(p, "a")
-		w.FaultOn(kit.ImagesShow, 1, kit.Status(403, `{"message":"it is in an album"}`))
+		w.FaultOn(aicontent.ImagesShow, 1, kit.Status(403, `{"message":"it is in an album"}`))
 		_, hidden := p.Images.Find(p, "a")
 		for _, err := range []error{refused, hidden} {
 			require.Equal(t, "executed", outcome(err), "%v", err)
@@ -104,10 +104,10 @@ func TestReasonIsForThePeopleWhoUseAProgram(t *testing.T) {
 			w.write(t, "a", entryOf(`,"until":"2000-01-01T00:15:00Z","form":"other"`))
 		},
 		"the monthly limit is reached": func(_ *testing.T, w *world) {
-			w.FaultOn(kit.ImagesList, 1, kit.Status(402, `{"message":"the monthly limit is reached"}`))
+			w.FaultOn(aicontent.ImagesList, 1, kit.Status(402, `{"message":"the monthly limit is reached"}`))
 		},
 		"the response could not be read": func(_ *testing.T, w *world) {
-			w.FaultOn(kit.ImagesList, 1, kit.Status(200, `ok`))
+			w.FaultOn(aicontent.ImagesList, 1, kit.Status(200, `ok`))
 		},
 		"the ledger failed": func(_ *testing.T, w *world) { w.Ledger.fail = full },
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
@@ -37,7 +38,7 @@ func TestListShowsARecordUntilItIsDeleted(t *testing.T) {
 
 func TestListShowsUntilWhenANameIsOpen(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.FaultOn(kit.TranscriptionsStore, 1, kit.HTMLPage(504))
+		w.FaultOn(aicontent.TranscriptionsStore, 1, kit.HTMLPage(504))
 		p := w.process(t, once.WithMaxWait(0))
 		_, _, err := p.Transcriptions.Store(p, recording("job"))
 		require.Error(t, err)

@@ -102,7 +102,7 @@ func TestBreakerLetsSearchesPass(t *testing.T) {
 			_, err := client.Images.Show(t.Context(), "7")
 			require.ErrorIs(t, err, aicontent.ErrServer)
 		}
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 10*time.Second))
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LateAct(504, 10*time.Second))
 		names, err := once.New(client, once.InMemory())
 		require.NoError(t, err)
 		_, _, err = names.Images.Store(t.Context(), image)

@@ -124,7 +124,7 @@ func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-				srv.FaultOn(aicontenttest.TranscriptionsStore, 1, fault)
+				srv.FaultOn(aicontent.TranscriptionsStore, 1, fault)
 				q := newJobs(job{ID: "4f1c", File: path})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the first run is interrupted
 				defer cancel()
@@ -143,7 +143,7 @@ func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, time.Minute))
+		srv.FaultOn(aicontent.TranscriptionsStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, time.Minute))
 		q := newJobs(job{ID: "late", File: path}, job{ID: "other", File: path})
 		start := time.Now()
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
@@ -167,7 +167,7 @@ func TestWorkThatIsStoppedIsNoFailedRun(t *testing.T) {
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, ledger), q), io.EOF)
 		assert.Equal(t, 1, q.finished, "given up: %v", q.givenUp)
 		assert.Len(t, srv.Records(), 1)
-	}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, time.Minute))
+	}, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, time.Minute))
 }
 
 // The service says when: a queue that asks earlier is refused again.
@@ -175,7 +175,7 @@ func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`)
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, busy.WithRetryAfter("600"))
+		srv.FaultOn(aicontent.TranscriptionsStore, 1, busy.WithRetryAfter("600"))
 		q := newJobs(job{ID: "4f1c", File: path})
 		start := time.Now()
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
@@ -232,7 +232,7 @@ func TestWorkersThatDieLeaveOneRecordForEachJob(t *testing.T) {
 			assert.Equal(t, 3, q.finished, "given up: %v", q.givenUp)
 			time.Sleep(2 * time.Minute) // by then the last LateAct has acted
 			assert.Len(t, srv.Records(), 3)
-		}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 20*time.Second))
+		}, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, 20*time.Second))
 	}
 }
 

@@ -118,7 +118,7 @@ func TestNothingIsBilledTwiceByAProgramThatIsKilled(t *testing.T) {
 	for name, want := range map[string][]string{"remembers": nil, "forgets": {"article 0"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontenttest.ImagesStore, time.Hour))
+			srv := aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontent.ImagesStore, time.Hour))
 			killed(t, srv, name, t.TempDir())
 			assert.Equal(t, want, twice(srv))
 			require.NotEmpty(t, srv.Records(), "the service has finished what it began")

@@ -39,7 +39,7 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 	folder := t.TempDir()
 	during := 0
 	srv, sent := withPicture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesDownload {
+		if r.Request.Operation == aicontent.ImagesDownload {
 			here, err := os.ReadDir(".")
 			assert.NoError(t, err)
 			assert.Empty(t, here)
@@ -63,7 +63,7 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 // large serves a picture of that many bytes.
 func large(size int) aicontenttest.Option {
 	return aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesDownload {
+		if r.Request.Operation == aicontent.ImagesDownload {
 			r.Body = make([]byte, size)
 		}
 	})
@@ -81,7 +81,7 @@ func TestSaveTakesNoPictureOfAnySize(t *testing.T) {
 func TestSaveLeavesNothingOfAPictureThatIsCutOff(t *testing.T) {
 	folder := t.TempDir()
 	srv, sent := withPicture(t, large(largestPicture))
-	srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.CloseMidResponse())
+	srv.FaultOn(aicontent.ImagesDownload, 1, aicontenttest.CloseMidResponse())
 	path := filepath.Join(folder, "lighthouse.png")
 	require.ErrorAs(t, save(t.Context(), srv.Client(), sent, path), new(*aicontent.DecodeError))
 	assert.Empty(t, names(t, folder))
@@ -101,7 +101,7 @@ func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
 	} {
 		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			srv.FaultOn(aicontenttest.ImagesShow, 1, page)
+			srv.FaultOn(aicontent.ImagesShow, 1, page)
 			require.ErrorContains(t, mirror(t.Context(), srv.Client(), folder), "image 7: images.show: 404", name)
 			require.Equal(t, []string{"7.png"}, names(t, folder), name)
 
@@ -135,7 +135,7 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			folder := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			srv.FaultOn(aicontenttest.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			srv.FaultOn(aicontent.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Minute, func() { cancel(another) })
 			require.ErrorContains(t, mirror(ctx, srv.Client(opts...), folder), "image 7: images.show: ", name)
@@ -148,7 +148,7 @@ func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {
 	folder := t.TempDir()
 	hidden := false
 	hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if hidden && r.Request.Operation == aicontenttest.ImagesList {
+		if hidden && r.Request.Operation == aicontent.ImagesList {
 			body := r.JSON().(map[string]any)
 			body["data"] = body["data"].([]any)[1:]
 			r.SetJSON(body)
@@ -160,7 +160,7 @@ func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {
 		}
 		client := srv.Client()
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "123.part"), []byte("of a run that was killed"), 0o600))
-		srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.Status(http.StatusNotFound, "not yet"))
+		srv.FaultOn(aicontent.ImagesDownload, 1, aicontenttest.Status(http.StatusNotFound, "not yet"))
 		err := mirror(t.Context(), client, folder)
 		require.ErrorContains(t, err, "images.download: 404: not yet", "one picture failed")
 		require.Len(t, names(t, folder), 2)
@@ -171,7 +171,7 @@ func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {
 		assert.Len(t, srv.Requests(), before+1, "what is there is not fetched again")
 
 		require.NoError(t, client.Images.Delete(t.Context(), "2"))
-		srv.FaultOn(aicontenttest.ImagesList, 4, aicontenttest.Status(http.StatusInternalServerError, "down"))
+		srv.FaultOn(aicontent.ImagesList, 4, aicontenttest.Status(http.StatusInternalServerError, "down"))
 		require.ErrorIs(t, mirror(t.Context(), client, folder), aicontent.ErrServer)
 		assert.Len(t, names(t, folder), 3, "without a whole list nothing is removed")
 		hidden = true

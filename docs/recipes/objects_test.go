@@ -32,7 +32,7 @@ func TestTranscribeObjectIsNeverChunkedAndMayBeSentAgain(t *testing.T) {
 			require.NoError(t, bucket.WriteAll(t.Context(), "2024/a.mp3", recording, nil))
 			require.NoError(t, bucket.WriteAll(t.Context(), "2024/empty.mp3", nil, nil))
 			srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
-			srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(http.StatusTooManyRequests, ""))
+			srv.FaultOn(aicontent.TranscriptionsStore, 1, aicontenttest.Status(http.StatusTooManyRequests, ""))
 			client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxBackoff: time.Millisecond}))
 			names, err := once.New(client, once.InMemory())
 			require.NoError(t, err)

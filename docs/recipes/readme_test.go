@@ -21,7 +21,7 @@ import (
 func TestALostResponseCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a bubble, in which waiting takes no time
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
 		names, _ := once.New(srv.Client(), once.InMemory())
 		params := aicontent.ImageStoreParams{Name: "order-4711", Description: "A whale", Resolution: "512x512"}
 		_, found, err := names.Images.Store(t.Context(), params) // or your code, given names
@@ -35,7 +35,7 @@ func TestTheProgramsOfREADMEWork(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	client := srv.Client()
 	t.Chdir(t.TempDir())
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
+	srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.InvalidJSON())
 	for range 3 { // The record of the first call is found, though that call could not read its response.
 		require.NoError(t, storeOnce(t.Context(), client))
 	}

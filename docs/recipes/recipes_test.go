@@ -175,7 +175,7 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		renamed, err := client.Images.FindByName(t.Context(), "Pier")
 		require.NoError(t, err)
 		require.Equal(t, "Pier", renamed.Name)
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
 		names, err := once.New(client, once.InMemory())
 		require.NoError(t, err)
 		stored, _, err := names.Images.Store(t.Context(), image)

@@ -29,7 +29,7 @@ func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
 		require.NoError(t, store("at once"))
 		assert.Equal(t, 40*time.Second, longest.settleTime(0, 0))
 
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, 4*time.Minute))
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, 4*time.Minute))
 		require.NoError(t, store("late"))
 		took := longest.settleTime(0, 0) / 2
 		assert.GreaterOrEqual(t, took, 4*time.Minute)
@@ -40,8 +40,8 @@ func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
 			require.NoError(t, store(name))
 		}
 		refusal := aicontenttest.Status(http.StatusUnprocessableEntity, `{"message":"no"}`)
-		srv.FaultOn(aicontenttest.ImagesStore, 1, refusal)
+		srv.FaultOn(aicontent.ImagesStore, 1, refusal)
 		require.Error(t, store("refused"))
 		assert.Equal(t, took, longest.settleTime(0, 0)/2, "what was found or refused changes nothing")
-	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
+	}, aicontenttest.LatencyOn(aicontent.ImagesStore, 20*time.Second))
 }

@@ -42,7 +42,7 @@ func onceClient(t *testing.T, srv *aicontenttest.Server) *once.Client {
 func TestIllustrateSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
 
 		url, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
 		if err != nil {
@@ -112,8 +112,8 @@ func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
 func TestHalfASlowPictureIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
-			aicontenttest.LatencyOn(aicontenttest.ImagesDownload, 20*time.Second))
-		srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.CloseMidResponse())
+			aicontenttest.LatencyOn(aicontent.ImagesDownload, 20*time.Second))
+		srv.FaultOn(aicontent.ImagesDownload, 1, aicontenttest.CloseMidResponse())
 		srv.AddImage(aicontenttest.Image{ID: "7"})
 		image, err := srv.Client().Images.Show(t.Context(), "7") // is not delayed
 		if err != nil {

@@ -108,14 +108,14 @@ func TestPassOnGoesOnWithoutItsVisitor(t *testing.T) {
 		require.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil), "after 120 s")
 		require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 		assert.Len(t, srv.Requests(), 4, "a search, a Store and two Show requests: nothing was lost")
-	}, aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 2*time.Minute))
+	}, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, 2*time.Minute))
 }
 
 // A proxy gives up on the service. The record appears two minutes later.
 func TestPassOnWaitsForARecordThatIsLate(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		h := uploads(t, srv)
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(504, 2*time.Minute))
+		srv.FaultOn(aicontent.TranscriptionsStore, 1, aicontenttest.LateAct(504, 2*time.Minute))
 		go serve(h, http.MethodPut, strings.NewReader("a voice message"))
 		time.Sleep(time.Second)
 		for range 5 {
@@ -133,7 +133,7 @@ func TestPassOnTellsWhoStalls(t *testing.T) {
 		stalled, visitor := io.Pipe()
 		defer visitor.Close()
 		assert.Equal(t, http.StatusRequestTimeout, serve(h, http.MethodPut, stalled))
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Stall(aicontenttest.MidUpload))
+		srv.FaultOn(aicontent.TranscriptionsStore, 1, aicontenttest.Stall(aicontenttest.MidUpload))
 		long := strings.NewReader(strings.Repeat("a voice message ", 1<<16))
 		assert.Equal(t, http.StatusServiceUnavailable, serve(h, http.MethodPut, long))
 		assert.Empty(t, srv.Records())

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
@@ -146,7 +147,7 @@ func stored(t *testing.T, q *queue) uint64 {
 // uploads counts the create requests that the service has seen.
 func uploads(srv *aicontenttest.Server) int {
 	return len(slices.DeleteFunc(srv.Requests(), func(r aicontenttest.Request) bool {
-		return r.Operation != aicontenttest.TranscriptionsStore
+		return r.Operation != aicontent.TranscriptionsStore
 	}))
 }
 

@@ -19,15 +19,15 @@ import (
 
 func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
 	for _, refusal := range []struct {
-		op     aicontenttest.Operation
+		op     aicontent.Operation
 		status int
 		text   string
 	}{
-		{aicontenttest.TranscriptionsList, 401, "Unauthenticated."},
-		{aicontenttest.TranscriptionsStore, 401, "Unauthenticated."},
-		{aicontenttest.TranscriptionsList, 403, "This action is unauthorized."},
-		{aicontenttest.TranscriptionsStore, 403, "This action is unauthorized."},
-		{aicontenttest.TranscriptionsStore, 404, "No such route."},
+		{aicontent.TranscriptionsList, 401, "Unauthenticated."},
+		{aicontent.TranscriptionsStore, 401, "Unauthenticated."},
+		{aicontent.TranscriptionsList, 403, "This action is unauthorized."},
+		{aicontent.TranscriptionsStore, 403, "This action is unauthorized."},
+		{aicontent.TranscriptionsStore, 404, "No such route."},
 	} {
 		q, srv := newDeployment(t)
 		srv.FaultOn(refusal.op, 100, aicontenttest.Status(refusal.status, `{"message":"`+refusal.text+`"}`))
@@ -45,7 +45,7 @@ func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
 
 // A proxy in front of the service blocks one response. The key is as good as before.
 func TestWorkerSurvivesAFirewall(t *testing.T) {
-	for _, op := range []aicontenttest.Operation{aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsStore} {
+	for _, op := range []aicontent.Operation{aicontent.TranscriptionsList, aicontent.TranscriptionsStore} {
 		q, srv := newDeployment(t)
 		srv.FaultOn(op, 1, aicontenttest.ActThenStatus(403))
 		startWorker(t, io.Discard)
@@ -61,7 +61,7 @@ func TestJobThatCannotSucceedIsADeadLetterThatSaysWhy(t *testing.T) {
 	refused := write(t, dir, "refused.mp3", recording(1))
 	write(t, dir, "report.mp3", "%PDF-1.7 "+strings.Repeat("x", 100))
 	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
+	srv.FaultOn(aicontent.TranscriptionsStore, 1, refuse)
 	enqueue(t, filesIn(t, dir)...)
 	var log safeBuffer
 	stop := startWorker(t, &log)
@@ -128,7 +128,7 @@ func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 	q, srv := newDeployment(t)
 	stop, stopped := make(chan func(), 1), make(chan struct{})
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation == aicontenttest.TranscriptionsStore {
+		if r.Operation == aicontent.TranscriptionsStore {
 			go func() {
 				(<-stop)()
 				close(stopped)
@@ -174,7 +174,7 @@ func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 	q, srv := newDeployment(t)
 	ctx, stop := context.WithCancel(t.Context())
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation != aicontenttest.TranscriptionsStore {
+		if r.Operation != aicontent.TranscriptionsStore {
 			return false
 		}
 		stop()

@@ -44,12 +44,12 @@ var looks = []look{
 		p.refused(f, form)
 	}},
 	{"invalid", func(p *tab, f *fixture) {
-		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,
+		f.service.FaultOn(aicontent.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,
 			`{"message":{"name":["The name must not be longer than 128 characters."]}}`))
 		p.refused(f, newPicture())
 	}},
 	{"unknown", func(p *tab, f *fixture) {
-		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusNotImplemented,
+		f.service.FaultOn(aicontent.ImagesStore, 1, aicontenttest.Status(http.StatusNotImplemented,
 			"<title>501 Not Implemented</title>").WithHeader("X-Request-Id", "7f3a9"))
 		p.refused(f, newPicture())
 	}},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -156,7 +157,7 @@ func TestUploadShowsItsProgressAndEndsWhenItIsCancelledOrItsPageIsLeft(t *testin
 				assert.True(t, p.is(`document.querySelector("#name").readOnly`))
 				p.throttle(-1)
 			}
-			assert.False(t, f.asked(aicontenttest.TranscriptionsStore))
+			assert.False(t, f.asked(aicontent.TranscriptionsStore))
 			p.do(submit)
 			p.says(created)
 			assert.Len(t, f.service.Records(), 1)
@@ -170,7 +171,7 @@ func TestCancelWhileTheServiceWorksLeavesARecordThatTheFormFinds(t *testing.T) {
 	gate := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(gate) })
 	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.TranscriptionsStore {
+		if r.Request.Operation == aicontent.TranscriptionsStore {
 			<-gate
 		}
 	}))
@@ -207,7 +208,7 @@ func TestRefusedUploadIsExplainedAndKeepsItsFile(t *testing.T) {
 		"Too large":          aicontenttest.Status(413, "too large").Early(),
 		"The name is taken.": aicontenttest.Status(422, `{"errors":{"name":["The name is taken."]}}`),
 	} {
-		f.service.FaultOn(aicontenttest.TranscriptionsStore, 1, fault)
+		f.service.FaultOn(aicontent.TranscriptionsStore, 1, fault)
 		p.do(submit)
 		p.says(says)
 		p.waitFor(`document.activeElement.matches(".problem")`)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,7 +54,7 @@ func TestErrorPageSaysWhetherItWasBilledAndItsButtonBillsNoSecondRecord(t *testi
 			var hiding atomic.Bool
 			hiding.Store(true)
 			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				f.service.FaultOn(aicontent.ImagesStore, 1, test.fault)
 				form := newPicture()
 				press := func() (status int, page string) {
 					began := time.Now()
@@ -96,7 +97,7 @@ func TestRecordThatNoListShowsIsNeverCreatedAgain(t *testing.T) {
 	var hiding atomic.Bool
 	hiding.Store(true)
 	bubble(t, func(f *fixture) {
-		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
+		f.service.FaultOn(aicontent.ImagesStore, 1, aicontenttest.InvalidJSON())
 		form := newPicture()
 		for range 60 {
 			page := f.post(form, fox)
@@ -121,7 +122,7 @@ func TestInvalidFormNamesItsFieldsAndIsNotSent(t *testing.T) {
 	document := []byte("%PDF-1.7 this is no song")
 	says(t, f.upload(newRecording(), song, "song.wav", document), "File: must be an audio file")
 	says(t, f.upload(newRecording(), song, "", nil), "File: is required")
-	assert.False(t, f.asked(aicontenttest.ImagesStore) || f.asked(aicontenttest.TranscriptionsStore))
+	assert.False(t, f.asked(aicontent.ImagesStore) || f.asked(aicontent.TranscriptionsStore))
 }
 
 func TestFailedChangeKeepsATypedText(t *testing.T) {

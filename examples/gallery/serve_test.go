@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 )
@@ -131,7 +132,7 @@ func TestStopEndsUploadsAtOnceAndCreateRequestsAfterTheirGrace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			of, took, text := served(t, func(f *fixture, gallery *pipes) <-chan string {
-				f.service.FaultOn(aicontenttest.TranscriptionsStore, 1,
+				f.service.FaultOn(aicontent.TranscriptionsStore, 1,
 					aicontenttest.Stall(aicontenttest.BeforeResponse))
 				text := response(gallery.dial(test.sent))
 				synctest.Wait()
@@ -160,8 +161,8 @@ func TestStopWaitsForARecordThatIsBeingCreatedAndShowsIt(t *testing.T) {
 					}
 					synctest.Wait()
 					return text
-				}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, grace/2),
-					aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, grace/2))
+				}, aicontenttest.LatencyOn(aicontent.ImagesStore, grace/2),
+					aicontenttest.LatencyOn(aicontent.TranscriptionsStore, grace/2))
 				assert.InDelta(t, grace/2, took, float64(2*time.Second))
 				assert.Len(t, of.service.Records(), 1)
 				assert.Equal(t, !leaves, regexpMatch(text, "^HTTP/1.1 303"))

@@ -87,7 +87,7 @@ func TestUploadThatTheServiceRefusedIsSentAgainFromItsTemporaryFile(t *testing.T
 	bubble(t, func(f *fixture) {
 		f.client = f.service.Client()
 		f.restart()
-		f.service.FaultOn(aicontenttest.TranscriptionsStore, 2, aicontenttest.Status(429, "slow down"))
+		f.service.FaultOn(aicontent.TranscriptionsStore, 2, aicontenttest.Status(429, "slow down"))
 		says(f.t, f.upload(newRecording(), map[string]string{"name": "Opera"}, "opera.wav", recording(2<<20)), created)
 		require.Len(f.t, f.service.Transcriptions(), 1)
 		assert.EqualValues(f.t, 2<<20, f.service.Transcriptions()[0].Upload.Size)

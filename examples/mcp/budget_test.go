@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
@@ -26,7 +27,7 @@ func TestACallThatCreatedNothingIsNeitherCountedNorLookedFor(t *testing.T) {
 				dir, root := t.TempDir(), recordings(t, 1)
 				require.NoError(t, root.WriteFile("long.wav", make([]byte, 500_000), 0o600))
 				transcribe := map[string]any{"path": "long.wav"}
-				srv.FaultOn(aicontenttest.TranscriptionsStore, 100, fault)
+				srv.FaultOn(aicontent.TranscriptionsStore, 100, fault)
 				text := startAgent(t, srv, dir, 1, root).mustFail(t, "transcribe_file", transcribe)
 				assert.Contains(t, text, "Nothing was created.")
 				srv.ClearFaults()
@@ -45,7 +46,7 @@ func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
 		first := startAgent(t, srv, dir, 3, nil)
 		first.mustCreate(t, "create_image", lighthouse(1))
 		// Of the second one nobody knows whether it was created.
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.HTMLPage(502))
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.HTMLPage(502))
 		first.mustTimeOut(t, time.Millisecond, lighthouse(2))
 
 		second := startAgent(t, srv, dir, 3, nil)
@@ -84,7 +85,7 @@ func TestNothingIsCreatedOrCountedIfTheJournalCannotBeWritten(t *testing.T) {
 		days := filepath.Join(dir, "days")
 		require.NoError(t, os.Remove(days))
 		assert.Contains(t, a.mustFail(t, "create_image", lighthouse(1)), "Nothing was created.")
-		assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
+		assert.Zero(t, requests(srv, aicontent.ImagesStore))
 		require.NoError(t, os.Mkdir(days, 0o700))
 		assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	})

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // requests counts the requests of an operation.
-func requests(srv *aicontenttest.Server, op aicontenttest.Operation) int {
+func requests(srv *aicontenttest.Server, op aicontent.Operation) int {
 	return len(slices.DeleteFunc(srv.Requests(), func(r aicontenttest.Request) bool { return r.Operation != op }))
 }
 
@@ -31,10 +32,10 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 				before, after := t.TempDir(), filepath.Join(t.TempDir(), "after")
-				srv.FaultOn(aicontenttest.ImagesStore, 1, c.fault)
+				srv.FaultOn(aicontent.ImagesStore, 1, c.fault)
 				first := startAgent(t, srv, before, 100, nil)
 				first.begin(t.Context())
-				for requests(srv, aicontenttest.ImagesStore) == 0 {
+				for requests(srv, aicontent.ImagesStore) == 0 {
 					time.Sleep(time.Millisecond)
 				}
 				require.NoError(t, os.CopyFS(after, os.DirFS(before)))
@@ -68,15 +69,15 @@ func TestAnAgentThatLosesPatienceGetsTheRecordOfItsFirstCall(t *testing.T) {
 		a.mustCreate(t, "create_image", lighthouse(1))
 		assert.InDelta(t, 160, time.Since(start).Seconds(), 5)
 		assert.Len(t, srv.Records(), 1)
-		assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
-		assert.Equal(t, 1, requests(srv, aicontenttest.ImagesList), "nothing was cut off, and so nothing looked for")
-	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 160*time.Second))
+		assert.Equal(t, 1, requests(srv, aicontent.ImagesStore))
+		assert.Equal(t, 1, requests(srv, aicontent.ImagesList), "nothing was cut off, and so nothing looked for")
+	}, aicontenttest.LatencyOn(aicontent.ImagesStore, 160*time.Second))
 }
 
 func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a, start := startAgent(t, srv, t.TempDir(), 100, nil), time.Now()
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.HTMLPage(502))
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.HTMLPage(502))
 		for range 3 {
 			a.mustTimeOut(t, 10*time.Second, lighthouse(1))
 		}
@@ -84,7 +85,7 @@ func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 		time.Sleep(time.Until(start.Add(settleTime - 10*time.Second)))
 		a.mustTimeOut(t, time.Second, lighthouse(1))
 		time.Sleep(time.Hour)
-		assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
+		assert.Equal(t, 1, requests(srv, aicontent.ImagesStore))
 		assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -77,7 +78,7 @@ func (a *agent) begin(ctx context.Context) <-chan error {
 // arrives waits for the first create request.
 func arrives(t *testing.T, srv *aicontenttest.Server) {
 	t.Helper()
-	arrived := func() bool { return requests(srv, aicontenttest.ImagesStore) == 1 }
+	arrived := func() bool { return requests(srv, aicontent.ImagesStore) == 1 }
 	require.Eventually(t, arrived, time.Minute, time.Millisecond)
 }
 
@@ -110,7 +111,7 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 
 func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	srv, env := deployment(t)
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, time.Second))
+	srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LateAct(504, time.Second))
 	cmd, stderr := program(t, env, "-journal", t.TempDir())
 	var lines strings.Builder
 	a := connect(t, &mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &lines})
@@ -146,7 +147,7 @@ func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 	for name, cancelled := range map[string]bool{"and is waited for": false, "and was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
 			srv, env := deployment(t)
-			srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
 			cmd, _ := program(t, env, "-journal", t.TempDir())
 			stdin, err := cmd.StdinPipe()
 			require.NoError(t, err)

@@ -434,7 +434,7 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-				srv.FaultOn(aicontenttest.ImagesStore, 100, c.fault)
+				srv.FaultOn(aicontent.ImagesStore, 100, c.fault)
 				a := startAgent(t, srv, t.TempDir(), 100, nil)
 				text := a.mustFail(t, "create_image", lighthouse(1))
 				assert.True(t, strings.HasPrefix(text, c.text), text)
@@ -443,7 +443,7 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 				if c.text == done+soon { // but no list has it, and nothing is sent again
 					time.Sleep(settleTime)
 					assert.Contains(t, a.mustFail(t, "create_image", lighthouse(1)), done+fails)
-					assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
+					assert.Equal(t, 1, requests(srv, aicontent.ImagesStore))
 					return
 				}
 				_, ok := a.obey(t, "create_image", lighthouse(1))
@@ -585,5 +585,5 @@ func TestAnAgentThatAsksForItIsToldOfProgressWhileAStoreWaits(t *testing.T) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		assert.Equal(t, []string{"waiting for the record for 10s", "waiting for the record for 20s"}, a.progress)
-	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 25*time.Second))
+	}, aicontenttest.LatencyOn(aicontent.ImagesStore, 25*time.Second))
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestHoweverItIsEndedTheNextServerSaysThatItHasToWait(t *testing.T) {
 	for _, signal := range []os.Signal{os.Kill, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			srv, env := deployment(t)
-			srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeRead))
+			srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeRead))
 			journal := t.TempDir()
 			cmd, _ := program(t, env, "-journal", journal)
 			first := dial(t, cmd)
@@ -51,7 +52,7 @@ func TestHoweverItIsEndedTheNextServerSaysThatItHasToWait(t *testing.T) {
 			assert.Contains(t, text, "Reason: an earlier request may still create the record")
 			second.mustCreate(t, "create_image", lighthouse(2))
 			require.NoError(t, second.Close(), stderr)
-			assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))
+			assert.Equal(t, 2, requests(srv, aicontent.ImagesStore))
 		})
 	}
 }

@@ -52,7 +52,7 @@ func run(ctx context.Context, demo bool, args []string, stdout io.Writer) error 
 			return err
 		}
 		defer srv.Close()
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(429, "").WithRetryAfter("1"))
+		srv.FaultOn(aicontent.TranscriptionsStore, 1, aicontenttest.Status(429, "").WithRetryAfter("1"))
 		client = srv.Client(opts...)
 	} else if client, err = aicontent.NewClientFromEnv(opts...); err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)

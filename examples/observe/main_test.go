@@ -338,7 +338,7 @@ func TestAnAttemptOfUnknownOutcomeIsCounted(t *testing.T) {
 	srv, reader := aicontenttest.NewServer(t), sdkmetric.NewManualReader()
 	hook, err := counted(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(scope))
 	require.NoError(t, err)
-	srv.FaultOn(aicontenttest.ImagesList, 1, aicontenttest.LoseResponse())
+	srv.FaultOn(aicontent.ImagesList, 1, aicontenttest.LoseResponse())
 	_, err = srv.Client(hook).Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
 

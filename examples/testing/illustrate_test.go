@@ -33,7 +33,7 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 			// In a bubble the waits for what may still become a picture take no time.
 			synctest.Test(t, func(t *testing.T) {
 				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-				srv.FaultOn(aicontenttest.ImagesStore, 1, fault)
+				srv.FaultOn(aicontent.ImagesStore, 1, fault)
 				names := newNames(t, srv.Client())
 				url, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor")
 				if aicontent.Retryable(err) { // the queue runs the job again

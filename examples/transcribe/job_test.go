@@ -113,7 +113,7 @@ func TestAFailureStopsNoOtherRecordingAndIsExplainedInPlainWords(t *testing.T) {
 	busy := refused(429, "No.").WithRetryAfter("7200")
 	for name, c := range map[string]struct {
 		content string // of the file that fails; none if empty
-		op      aicontenttest.Operation
+		op      aicontent.Operation
 		fault   aicontenttest.Fault
 		says    string
 		advises string

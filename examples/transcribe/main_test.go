@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const storeOp, listOp, showOp = aicontenttest.TranscriptionsStore, aicontenttest.TranscriptionsList,
-	aicontenttest.TranscriptionsShow
+const storeOp, listOp, showOp = aicontent.TranscriptionsStore, aicontent.TranscriptionsList,
+	aicontent.TranscriptionsShow
 
 // programVariable turns the test binary into the program under test.
 const programVariable = "TRANSCRIBE_TEST_PROGRAM"

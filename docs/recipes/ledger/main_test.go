@@ -74,7 +74,7 @@ func TestCommandListsOpenNamesApartFromOthers(t *testing.T) {
 		}
 		return image.ID, nil
 	}
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.HTMLPage(504))
+	srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.HTMLPage(504))
 	_, err = store("open\x1b[2J")
 	require.Error(t, err)
 	id, err := store("made")
