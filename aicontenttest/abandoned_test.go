@@ -10,15 +10,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 // changes are requests that change something on a server with one image.
-func changes() map[Operation]request {
-	return map[Operation]request{
-		ImagesStore:         post("/api/v1/images", storeForm),
-		ImagesUpdate:        patch("/api/v1/images/1", "name=changed"),
-		ImagesDelete:        remove("/api/v1/images/1"),
-		TranscriptionsStore: upload(namePart, filePart),
+func changes() map[aicontent.Operation]request {
+	return map[aicontent.Operation]request{
+		aicontent.ImagesStore:         post("/api/v1/images", storeForm),
+		aicontent.ImagesUpdate:        patch("/api/v1/images/1", "name=changed"),
+		aicontent.ImagesDelete:        remove("/api/v1/images/1"),
+		aicontent.TranscriptionsStore: upload(namePart, filePart),
 	}
 }
 
@@ -134,10 +136,10 @@ func TestCloseEndsTheLatency(t *testing.T) {
 	late := LateAct(504, time.Hour)
 	for network, opts := range everyNetwork {
 		t.Run(network, func(t *testing.T) {
-			s := started(t, append(opts, LatencyOn(ImagesStore, time.Hour))...)
-			s.FaultOn(TranscriptionsStore, 1, late)
+			s := started(t, append(opts, LatencyOn(aicontent.ImagesStore, time.Hour))...)
+			s.FaultOn(aicontent.TranscriptionsStore, 1, late)
 			assert.Equal(t, 504, send(t, s, upload(namePart, filePart)).status)
-			s.FaultOn(ImagesStore, 1, late)
+			s.FaultOn(aicontent.ImagesStore, 1, late)
 			failed := make(chan error, 2)
 			for range cap(failed) {
 				go func() {

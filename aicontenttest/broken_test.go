@@ -40,7 +40,7 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 					texts := make(map[string]int)
 					for range uploads {
 						inBubble(t, func(t *testing.T, s *Server) {
-							s.FaultOn(TranscriptionsStore, 1, f)
+							s.FaultOn(aicontent.TranscriptionsStore, 1, f)
 							data := make([]byte, c.size)
 							file := aicontent.FileFromBytes("talk.wav", data)
 							if c.chunked {
@@ -84,7 +84,7 @@ func TestFaultDoesNotWaitForTheRestOfASlowFile(t *testing.T) {
 			ended := make(chan time.Duration, 1)
 			start := time.Now()
 			s := NewServer(t, InMemoryNetwork(), OnRequest(func(Request) { ended <- time.Since(start) }))
-			s.FaultOn(TranscriptionsStore, 1, f)
+			s.FaultOn(aicontent.TranscriptionsStore, 1, f)
 			c := s.Client(oneAttempt, aicontent.WithStallTimeout(0))
 			_, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
 				Name: "n", File: aicontent.FileFromReader("talk.wav", &paused{100}),
@@ -99,7 +99,7 @@ func TestFaultDoesNotWaitForTheRestOfASlowFile(t *testing.T) {
 // A client that asks whether it may send the body is not asked for it before the connection is closed.
 func TestCloseBeforeReadDoesNotAskForTheBody(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
-		s.FaultOn(TranscriptionsStore, 1, CloseBeforeRead())
+		s.FaultOn(aicontent.TranscriptionsStore, 1, CloseBeforeRead())
 		hc := s.HTTPClient()
 		hc.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
 		sent := false

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // The tests in this file are for behaviors of a real deployment that a simpler server would not have.
@@ -161,22 +160,4 @@ func TestLenientServersReadMoreThanIsDocumented(t *testing.T) {
 	s.AddTranscription(Transcription{Name: "talk"})
 	assert.Equal(t, "1", listedIDs(send(t, s, get("/api/v1/transcriptions?style=anime&resolution=1x1")).body),
 		"transcriptions have no settings to filter by")
-}
-
-func TestAccountsDoNotSeeEachOther(t *testing.T) {
-	s := NewServer(t, OtherAccount("another-key"))
-	mine := "/api/v1/images/" + s.AddImage(Image{Name: "mine"}).ID
-	other := func(r request) exchange { return send(t, s, r.set("Authorization", "Bearer another-key")) }
-	theirs := other(post("/api/v1/images", storeForm))
-	require.Equal(t, 201, theirs.status)
-	assert.Contains(t, theirs.body, `"id":2,`)
-	assert.Equal(t, "2", listedIDs(other(get("/api/v1/images")).body))
-	assert.Equal(t, "1", listedIDs(send(t, s, get("/api/v1/images")).body))
-	for _, e := range []exchange{
-		other(get(mine)), other(patch(mine, "name=stolen")), other(remove(mine)), send(t, s, get("/api/v1/images/2")),
-	} {
-		assert.Equal(t, 404, e.status)
-	}
-	assert.Equal(t, "mine", s.Images()[0].Name)
-	assert.Len(t, s.Images(), 2)
 }

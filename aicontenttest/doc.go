@@ -23,7 +23,7 @@
 //			if url != srv.URL+"/pictures/1.png" {
 //				t.Errorf("URL = %q", url)
 //			}
-//			if n := len(srv.Records()); n != 1 {
+//			if n := len(srv.Created()); n != 1 {
 //				t.Errorf("%d images were created and billed", n)
 //			}
 //		})
@@ -36,7 +36,7 @@
 //
 // The server parses real requests and keeps real records. Lists search, filter, sort and page; uploads are streamed
 // and hashed. An image's URL serves anyone a PNG of the right size, drawn from its description and settings. A
-// transcription's result describes the file: format, duration, size and hash.
+// transcription's result describes the file: format, size and hash.
 //
 // By default the server responds like Laravel, on which the service is built:
 //
@@ -55,7 +55,8 @@
 // # Strict servers
 //
 // A request that breaks a rule of the API is refused and fails the test: see [Violation]. A wrong key, an unknown ID
-// and a missing or overlong field are refused without a violation, because tests may send them on purpose.
+// and a missing or overlong field are refused without a violation, because tests may send them on purpose. A queued
+// fault that strikes no request fails the test, too, unless [UnusedFaults] permits that.
 //
 // [Allow] accepts single names. [Lenient] accepts everything, as deployments do: it ignores unknown names, uses the
 // defaults for unknown orders and pages, and reads JSON bodies and fields in the query.
@@ -63,7 +64,7 @@
 // # Personalities
 //
 // A [Personality] is one difference between deployments. Combine them, unless they contradict each other. With
-// [OnResponse] you make others, such as a 409 instead of a 422. See also [BooleanWords] and [OtherAccount].
+// [OnResponse] you make others, such as a 409 instead of a 422. See also [BooleanWords].
 //
 // If a program fails with [LateResult], it relies on complete records; with [LaggingList], on lists without a lag; with
 // [Rewritten], on unchanged texts. With [SaysNo], it is right to fail.
@@ -86,11 +87,8 @@
 //	LoseResponse            the same, after the whole request     yes
 //	CloseMidResponse        half of the response                  yes
 //	Stall                   nothing, from the given place on      from BeforeResponse on
-//	Trickle                 the response byte by byte             yes
 //	TruncatedJSON           half of the JSON                      yes
-//	PartialContent          the same with status 206              yes
 //	InvalidJSON             malformed JSON                        yes
-//	OversizedResponse       a response of any length              yes
 //	TakeOver                the bytes that the test writes        no
 //
 // Faults apply to downloads of pictures, too. Connections are closed (FIN), or reset with [Fault.WithReset].
@@ -112,7 +110,7 @@
 // # Requests and records
 //
 // [Server.Requests] returns each request, including picture downloads, and whether it was executed. [Server.Records]
-// returns each record with the request that created it.
+// returns each record with the request that created it, and [Server.Created] those without the test's own.
 //
 // # Other servers
 //

@@ -99,7 +99,7 @@ func ExampleServer_FaultOn() {
 		return
 	}
 	defer srv.Close()
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+	srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
 
 	_, err = Illustrate(context.Background(), srv.Client(), "A whale in the harbor")
 	fmt.Println("failed:", err != nil, "outcome unknown:", aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown)
@@ -193,7 +193,7 @@ func ExampleOnResponse() {
 }
 
 func ExampleServer_AddTranscription() {
-	srv, err := aicontenttest.Start(aicontenttest.CursorPaginator, aicontenttest.UUIDs)
+	srv, err := aicontenttest.Start(aicontenttest.CursorPaginator)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -24,16 +24,6 @@ const (
 
 var placeNames = [...]string{"before-read", "mid-upload", "before-response", "mid-response"}
 
-// String returns the name, such as before-response.
-func (p Place) String() string {
-	if !p.valid() {
-		return fmt.Sprintf("Place(%d)", int(p))
-	}
-	return placeNames[p]
-}
-
-func (p Place) valid() bool { return p >= 0 && int(p) < len(placeNames) }
-
 // A Fault is a failure of one request. It is plain data, made by the functions below, and can be reused.
 type Fault struct {
 	// Name is recorded in [Request].
@@ -42,19 +32,17 @@ type Fault struct {
 	Place Place
 	// Acts reports whether the service still executes the request. Before BeforeResponse it never does.
 	Acts bool
-	// Reset ends the connection with a reset (RST) instead of a close (FIN).
-	Reset bool
-	// Bytes is the part of the body read before a fault at MidUpload, or the size that OversizedResponse adds.
+	// Bytes is the part of the body read before a fault at MidUpload.
 	Bytes int64
-	// Delay is the pause between two bytes of Trickle, or the time until LateAct acts.
-	Delay time.Duration
 	// Status, Header and Body replace the service's response.
 	Status int
 	Header http.Header
 	Body   string
 
-	kind network.Kind
-	take func(net.Conn)
+	kind  network.Kind
+	reset bool          // RST instead of FIN
+	delay time.Duration // until LateAct acts
+	take  func(net.Conn)
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
@@ -96,14 +84,14 @@ func ActThenStatus(code int) Fault {
 // Body.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
-	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
+	f.Name, f.kind, f.delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
 	return f
 }
 
 // RefuseConnection resets the connection: before a byte is read if the connection is new and the fault is first in the
 // queue, otherwise after the header. See also [Server.RefuseConnections].
 func RefuseConnection() Fault {
-	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
+	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, reset: true}
 }
 
 // CloseBeforeRead closes the connection without acting or reading the body.
@@ -135,16 +123,11 @@ func CloseMidResponse() Fault {
 // loopback, a stall with an unread body lasts until [Server.Close], even if the client disconnects. Stall panics for an
 // invalid place.
 func Stall(at Place) Fault {
-	if !at.valid() {
-		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
+	if at < BeforeRead || at > MidResponse {
+		panic(fmt.Sprintf("aicontenttest: Stall(%d): "+
 			"the place must be BeforeRead, MidUpload, BeforeResponse or MidResponse", at))
 	}
-	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
-}
-
-// Trickle acts and sends the response byte by byte, with a pause before each.
-func Trickle(pause time.Duration) Fault {
-	return Fault{Name: "trickle", kind: network.Trickles, Place: MidResponse, Acts: true, Delay: pause}
+	return Fault{Name: "stall-" + placeNames[at], kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
 }
 
 // TruncatedJSON acts and sends half of the JSON as a complete response.
@@ -152,19 +135,9 @@ func TruncatedJSON() Fault {
 	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeResponse, Acts: true}
 }
 
-// PartialContent acts and sends the first half of the response as an unrequested 206.
-func PartialContent() Fault {
-	return Fault{Name: "partial-content", kind: network.Halves, Place: BeforeResponse, Acts: true}
-}
-
 // InvalidJSON acts and sends malformed JSON.
 func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
-}
-
-// OversizedResponse acts and sends at least the given number of bytes of valid JSON.
-func OversizedResponse(bytes int64) Fault {
-	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }
 
 // TakeOver reads the request, calls take with the connection instead of acting, and closes the connection. Over HTTP/2
@@ -189,7 +162,7 @@ func (f Fault) WithHeader(key, value string) Fault {
 // WithReset ends the connection with a reset: the client sees ECONNRESET instead of EOF. Over HTTP/2 it ends all
 // streams of the connection.
 func (f Fault) WithReset() Fault {
-	f.Reset = true
+	f.reset = true
 	f.Name += "-reset"
 	return f
 }
@@ -222,7 +195,6 @@ func Faults() []Fault {
 		CloseMidUpload(64), CloseMidUpload(64).WithReset(),
 		LoseResponse(), LoseResponse().WithReset(),
 		CloseMidResponse(), CloseMidResponse().WithReset(),
-		Trickle(0),
-		TruncatedJSON(), PartialContent(), InvalidJSON(), OversizedResponse(1 << 20),
+		TruncatedJSON(), InvalidJSON(),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
@@ -40,8 +42,8 @@ func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 }
 
 // FaultOn queues f for the next n requests of the operation.
-func (s *Server) FaultOn(op Operation, n int, f Fault) {
-	if !slices.Contains(operations, op) {
+func (s *Server) FaultOn(op aicontent.Operation, n int, f Fault) {
+	if !slices.Contains(contract.Operations, string(op)) {
 		s.fatalf("FaultOn: unknown operation %q", op)
 	}
 	s.FaultWhen(func(r *Request) bool { return r.Operation == op }, n, f)

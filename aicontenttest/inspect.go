@@ -3,7 +3,6 @@ package aicontenttest
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/mask"
 )
@@ -32,25 +31,15 @@ const inspectPath = "/inspect"
 //	}
 //
 // The members are the fields of [Request], [Record] and [Violation], and always present. A file has the members name,
-// content_type, size, sha256, format and seconds.
+// content_type, size, sha256 and format.
 func Inspect() Option {
 	return optionFunc(func(c *config) { c.inspect = true })
 }
 
 type inspection struct {
-	Records    []Record           `json:"records"`
-	Requests   []inspectedRequest `json:"requests"`
-	Violations []Violation        `json:"violations"`
-}
-
-type inspectedRequest struct {
-	Request
-	File *inspectedFile `json:"file"` // instead of the request's
-}
-
-type inspectedFile struct {
-	Upload
-	Seconds float64 `json:"seconds"`
+	Records    []Record    `json:"records"`
+	Requests   []Request   `json:"requests"`
+	Violations []Violation `json:"violations"`
 }
 
 // serveInspection serves the path of Inspect. It reports whether the request was for this path.
@@ -68,24 +57,23 @@ func (s *Server) serveInspection(w http.ResponseWriter, r *http.Request, path st
 }
 
 func (s *Server) inspect() inspection {
-	hide := mask.New(slices.Concat(s.keys()...)...)
-	seen := inspection{Records: s.Records(), Requests: []inspectedRequest{}, Violations: []Violation{}}
-	for i, r := range seen.Records {
-		seen.Records[i].ID, seen.Records[i].Name = hide.Text(r.ID), hide.Text(r.Name)
+	hide := mask.New(s.config.keys...)
+	seen := inspection{Records: s.Records(), Requests: s.Requests(), Violations: s.Violations()}
+	for i := range seen.Records {
+		r := &seen.Records[i]
+		r.ID, r.Name = hide.Text(r.ID), hide.Text(r.Name)
 	}
-	for _, r := range s.Requests() {
+	for i := range seen.Requests {
+		r := &seen.Requests[i]
 		r.Path, r.RecordID = hide.Text(r.Path), hide.Text(r.RecordID)
 		r.Query, r.Header, r.Form = hide.Values(r.Query), hide.Values(r.Header), hide.Values(r.Form)
-		request := inspectedRequest{Request: r}
-		if f := r.File; f != nil {
-			f.Name, f.ContentType = hide.Text(f.Name), hide.Text(f.ContentType)
-			request.File = &inspectedFile{Upload: *f, Seconds: f.Duration.Seconds()}
+		if r.File != nil {
+			r.File.Name, r.File.ContentType = hide.Text(r.File.Name), hide.Text(r.File.ContentType)
 		}
-		seen.Requests = append(seen.Requests, request)
 	}
-	for _, v := range s.Violations() {
+	for i := range seen.Violations {
+		v := &seen.Violations[i]
 		v.Line, v.Field, v.Value = hide.Text(v.Line), hide.Text(v.Field), hide.Text(v.Value)
-		seen.Violations = append(seen.Violations, v)
 	}
 	return seen
 }

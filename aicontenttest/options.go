@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
@@ -25,20 +27,16 @@ func (f optionFunc) apply(c *config) { f(c) }
 // config holds the options. err is the error of the first invalid option.
 type config struct {
 	addr          string
-	apiKey        string
-	otherKey      string   // empty for none
-	moreKeys      []string // of the first account
+	keys          []string // the first is [Server.APIKey]
 	inspect       bool
 	basePath      string
 	inMemory      bool
 	tls, http2    bool
 	latency       time.Duration
-	latencyOn     map[Operation]time.Duration // instead of latency
+	latencyOn     map[aicontent.Operation]time.Duration // instead of latency
 	dropAbandoned bool
 	given         []Personality
 	unusedFaults  bool
-	gzipHeader    bool
-	gzipBody      bool
 	uploadRate    int64 // bytes per second; 0 means no limit
 	service       service.Config
 	style         response.Style
@@ -50,8 +48,9 @@ type config struct {
 
 func newConfig(opts []Option) config {
 	c := config{
-		addr: "127.0.0.1:0", apiKey: "aicontenttest-key", latencyOn: make(map[Operation]time.Duration),
-		service: service.Config{Allowed: make(map[string]bool)},
+		addr: "127.0.0.1:0", keys: []string{"aicontenttest-key"},
+		latencyOn: make(map[aicontent.Operation]time.Duration),
+		service:   service.Config{Allowed: make(map[string]bool)},
 	}
 	for i, opt := range opts {
 		if opt == nil {
@@ -83,26 +82,15 @@ func Addr(addr string) Option {
 	})
 }
 
-// APIKey replaces the default API key: see [Server.APIKey].
-func APIKey(key string) Option {
-	return optionFunc(func(c *config) { c.apiKey = key })
-}
-
-// AnotherAPIKey adds an API key for the same account, to test the rotation of keys. It may be given several times. An
-// empty key is an error.
-func AnotherAPIKey(key string) Option {
+// APIKey replaces the default API key: see [Server.APIKey]. The server also accepts the other keys, to test their
+// rotation. An empty key is an error.
+func APIKey(key string, others ...string) Option {
 	return optionFunc(func(c *config) {
-		c.moreKeys = append(c.moreKeys, key)
-		if key == "" {
-			c.fail(errors.New("AnotherAPIKey: must not be empty"))
+		c.keys = append([]string{key}, others...)
+		if slices.Contains(c.keys, "") {
+			c.fail(errors.New("APIKey: must not be empty"))
 		}
 	})
-}
-
-// OtherAccount adds a second account with its own records and API key. Records added by a test belong to the first
-// account. An empty key adds no account.
-func OtherAccount(key string) Option {
-	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
 // BasePath puts the service under a path, such as /tenant, to detect clients that drop the path of their base URL. A
@@ -160,13 +148,13 @@ func Latency(d time.Duration) Option {
 }
 
 // LatencyOn replaces [Latency] for one operation. A negative d or an unknown operation is an error.
-func LatencyOn(op Operation, d time.Duration) Option {
+func LatencyOn(op aicontent.Operation, d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latencyOn[op] = d
 		switch {
 		case d < 0:
 			c.fail(fmt.Errorf("LatencyOn: must not be negative: %v", d))
-		case !slices.Contains(operations, op):
+		case !slices.Contains(contract.Operations, string(op)):
 			c.fail(fmt.Errorf("LatencyOn: unknown operation %q", op))
 		}
 	})

@@ -2,19 +2,17 @@ package aicontenttest
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/png"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
 // fetch gets the picture of a record, without a key, as a browser would.
@@ -120,7 +118,7 @@ func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	require.Len(t, s.Requests(), 2)
 	for i, r := range s.Requests() {
 		assert.Equal(t, i+1, r.Number)
-		assert.Equal(t, ImagesDownload, r.Operation)
+		assert.Equal(t, aicontent.ImagesDownload, r.Operation)
 		assert.Equal(t, "/tenant/pictures/a%2Fb.png", r.EscapedPath)
 		assert.Equal(t, image.ID, r.RecordID)
 		assert.True(t, r.Acted)
@@ -137,7 +135,7 @@ func TestAPictureIsNotPosted(t *testing.T) {
 	assert.Equal(t, 405, e.status)
 	assert.Equal(t, "GET, HEAD", e.header.Get("Allow"))
 	require.Len(t, s.Violations(), 1)
-	assert.Equal(t, RuleMethod, s.Violations()[0].Rule)
+	assert.Equal(t, "method", s.Violations()[0].Rule)
 }
 
 func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
@@ -145,30 +143,21 @@ func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
 		fault  Fault
 		status int // that the client sees; 0 for none
 		broken bool
-		more   bool // than the picture
 	}{
-		{HTMLPage(503), 503, false, false},
-		{CloseBeforeRead(), 0, true, false},
-		{CloseMidResponse(), 200, true, false},
-		{TruncatedJSON(), 200, false, false},
-		{PartialContent(), 206, false, false},
-		{OversizedResponse(1 << 20), 200, false, true},
-		{Trickle(0), 200, false, false},
+		{HTMLPage(503), 503, false},
+		{CloseBeforeRead(), 0, true},
+		{CloseMidResponse(), 200, true},
+		{TruncatedJSON(), 200, false},
 	} {
 		t.Run(c.fault.Name, func(t *testing.T) {
 			overEveryNetwork(t, func(t *testing.T, s *Server) {
 				s.AddImage(Image{Description: "d", Resolution: "256x256"})
 				picture := send(t, s, get("/pictures/1.png"))
-				s.FaultOn(ImagesDownload, 1, c.fault)
+				s.FaultOn(aicontent.ImagesDownload, 1, c.fault)
 				e, err := trySend(s, get("/pictures/1.png"))
 				assert.Equal(t, c.broken, err != nil, "%v", err)
 				assert.Equal(t, c.status, e.status)
-				assert.Equal(t, c.more, strings.HasPrefix(e.body, picture.body) && len(e.body) > len(picture.body))
-				assert.Equal(t, c.fault.kind == network.Trickles, picture.body == e.body)
-				if c.status == 206 {
-					whole := len(picture.body)
-					assert.Equal(t, fmt.Sprintf("bytes 0-%d/%d", whole/2-1, whole), e.header.Get("Content-Range"))
-				}
+				assert.NotEqual(t, picture.body, e.body)
 				assert.Equal(t, picture.body, send(t, s, get("/pictures/1.png")).body)
 				assert.Equal(t, c.fault.Name, s.Requests()[1].Fault)
 			})
@@ -181,10 +170,12 @@ func TestLatencyOnCountsBeforeLatencyInAnyOrder(t *testing.T) {
 		opts           []Option
 		list, download time.Duration
 	}{
-		"alone":                 {[]Option{LatencyOn(ImagesDownload, 9)}, 0, 9},
-		"before Latency":        {[]Option{LatencyOn(ImagesDownload, 9), Latency(1)}, 1, 9},
-		"after Latency":         {[]Option{Latency(1), LatencyOn(ImagesDownload, 0)}, 1, 0},
-		"of several operations": {[]Option{LatencyOn(ImagesDownload, 2), LatencyOn(ImagesList, 3)}, 3, 2},
+		"alone":          {[]Option{LatencyOn(aicontent.ImagesDownload, 9)}, 0, 9},
+		"before Latency": {[]Option{LatencyOn(aicontent.ImagesDownload, 9), Latency(1)}, 1, 9},
+		"after Latency":  {[]Option{Latency(1), LatencyOn(aicontent.ImagesDownload, 0)}, 1, 0},
+		"of several operations": {
+			[]Option{LatencyOn(aicontent.ImagesDownload, 2), LatencyOn(aicontent.ImagesList, 3)}, 3, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *Server) {

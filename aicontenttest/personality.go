@@ -18,7 +18,6 @@ type Personality string
 // [Server.AddImage] may still add a taken name, like another process between a client's search and its create request.
 const (
 	DataEnvelope        Personality = "data-envelope"         // records and lists under data; the default
-	BareRecords         Personality = "bare-records"          // records and lists without envelope (Express)*
 	UnwrappedRecords    Personality = "unwrapped-records"     // records without envelope, lists with
 	FullRecords         Personality = "full-records"          // description and language in records (Laravel models)*
 	MissingMembers      Personality = "missing-members"       // no unset or undocumented members; no url
@@ -26,27 +25,18 @@ const (
 	PlainPaginator      Personality = "plain-paginator"       // next_page_url, total, … beside data (paginate)
 	SimplePaginator     Personality = "simple-paginator"      // no total, no last page (simplePaginate)
 	CursorPaginator     Personality = "cursor-paginator"      // cursors, not numbers; sorting by name skips equal names
-	LinkHeader          Personality = "link-header"           // the next link in the Link header, too (GitHub)*
 	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
 	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)
 	FilterlessNextLinks Personality = "filterless-next-links" // links without the filters of the list
-	HasMore             Personality = "has-more"              // has_more beside data instead of links and meta*
-	NumberedLists       Personality = "numbered-lists"        // from page 2 on, {"10":{…},"11":{…}} (PHP arrays)*
-	StringIDs           Personality = "string-ids"            // IDs as strings: "7" (Laravel string casts, JSON:API)*
-	UUIDs               Personality = "uuids"                 // UUIDs as IDs (Laravel HasUuids)*
-	NumericBooleans     Personality = "numeric-booleans"      // favorite as 1 or 0 (Laravel without casts on MySQL)*
-	QuotedNumbers       Personality = "quoted-numbers"        // IDs and word counts as strings (PHP)*
-	MessageOnly422      Personality = "message-only-422"      // a 422 without fields (custom exception handlers)*
 	FieldsAsMessage     Personality = "fields-as-message"     // a 422 whose message is an object; the most frequent
-	LoginRedirect       Personality = "login-redirect"        // a wrong key redirects to HTML, even for JSON clients*
 	StoreResponds200    Personality = "store-responds-200"    // 200 for a Store call, not 201 (Laravel models)
 	DeleteResponds204   Personality = "delete-responds-204"   // 204 without a body for a delete (Laravel noContent())
 	AudioTypes          Personality = "audio-types"           // only mp3, mp4, mpeg, mpga, m4a, wav, webm accepted
 	LengthLimits        Personality = "length-limits"         // names up to 128, descriptions up to 2,048 characters
 	NoChunkedUploads    Personality = "no-chunked-uploads"    // a chunked body is an empty form (PHP-FPM, Django)
 	UniqueNames         Personality = "unique-names"          // taken names are refused, ignoring case*
-	LateResult          Personality = "late-result"           // result and url are null for [LateResultDelay]*
-	LaggingList         Personality = "lagging-list"          // lists show a record after [LaggingListDelay]*
+	LateResult          Personality = "late-result"           // result, url and picture appear after 5 seconds*
+	LaggingList         Personality = "lagging-list"          // lists show a record after 5 seconds*
 	NewerValues         Personality = "newer-values"          // other resolutions, any language, pages of 100
 
 	// Rewritten changes names, prompts and the spelling of settings, as sanitizers and prompt filters do. Records have
@@ -58,12 +48,8 @@ const (
 	SaysNo Personality = "says-no"
 )
 
-// LateResultDelay is the time until a new record has its result, url and picture with [LateResult]. LaggingListDelay is
-// the time until lists show it with [LaggingList].
-const (
-	LateResultDelay  = 5 * time.Second
-	LaggingListDelay = 5 * time.Second
-)
+// delay is that of [LateResult] and [LaggingList].
+const delay = 5 * time.Second
 
 // personalities are all personalities, the default first, with their changes.
 var personalities = []struct {
@@ -71,7 +57,6 @@ var personalities = []struct {
 	set  func(*config)
 }{
 	{DataEnvelope, func(*config) {}},
-	{BareRecords, func(c *config) { c.style.BareRecords, c.style.BareLists = true, true }},
 	{UnwrappedRecords, func(c *config) { c.style.BareRecords = true }},
 	{FullRecords, func(c *config) { c.style.Full = true }},
 	{MissingMembers, func(c *config) { c.style.Sparse = true }},
@@ -79,27 +64,18 @@ var personalities = []struct {
 	{PlainPaginator, func(c *config) { c.style.Flat = true }},
 	{SimplePaginator, func(c *config) { c.style.Paging = response.Simple }},
 	{CursorPaginator, func(c *config) { c.style.Paging, c.service.Cursors = response.ByCursor, true }},
-	{LinkHeader, func(c *config) { c.style.LinkHeader = true }},
 	{ForeignNextLinks, func(c *config) { c.style.Foreign = true }},
 	{PlainHTTPNextLinks, func(c *config) { c.style.PlainHTTP = true }},
 	{FilterlessNextLinks, func(c *config) { c.style.Filterless = true }},
-	{HasMore, func(c *config) { c.style.HasMore = true }},
-	{NumberedLists, func(c *config) { c.style.NumberedLists = true }},
-	{StringIDs, func(c *config) { c.style.StringIDs = true }},
-	{UUIDs, func(c *config) { c.service.UUIDs = true }},
-	{NumericBooleans, func(c *config) { c.style.NumericBooleans = true }},
-	{QuotedNumbers, func(c *config) { c.style.QuotedNumbers = true }},
-	{MessageOnly422, func(c *config) { c.style.MessageOnly = true }},
 	{FieldsAsMessage, func(c *config) { c.style.FieldsAsMessage = true }},
-	{LoginRedirect, func(c *config) { c.style.LoginRedirect = true }},
 	{StoreResponds200, func(c *config) { c.style.Store200 = true }},
 	{DeleteResponds204, func(c *config) { c.style.Delete204 = true }},
 	{AudioTypes, func(c *config) { c.service.AudioTypes = true }},
 	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
 	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},
 	{UniqueNames, func(c *config) { c.service.UniqueNames = true }},
-	{LateResult, func(c *config) { c.service.ResultDelay = LateResultDelay }},
-	{LaggingList, func(c *config) { c.service.ListDelay = LaggingListDelay }},
+	{LateResult, func(c *config) { c.service.ResultDelay = delay }},
+	{LaggingList, func(c *config) { c.service.ListDelay = delay }},
 	{Rewritten, func(c *config) { c.service.Rewrites, c.style.Spelled, c.style.Full = true, true, true }},
 	{SaysNo, func(c *config) { c.service.SaysNo = true }},
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
@@ -107,12 +83,10 @@ var personalities = []struct {
 
 // exclusive are the personalities that concern the same thing.
 var exclusive = [][]Personality{
-	{DataEnvelope, BareRecords, UnwrappedRecords}, // the envelope of a record
-	{DataEnvelope, BareRecords, PlainPaginator},   // the envelope of a list
-	{HasMore, BareRecords, PlainPaginator},
-	{HasMore, SimplePaginator, CursorPaginator},
+	{DataEnvelope, UnwrappedRecords},
+	{DataEnvelope, PlainPaginator},
+	{SimplePaginator, CursorPaginator},
 	{MissingMembers, NullURLs},
-	{MessageOnly422, FieldsAsMessage},
 }
 
 // Personalities returns all personalities, the default first.

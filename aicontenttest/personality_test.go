@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 // TestEachPersonalityRespondsAsItsSoftwareDoes compares the responses of each personality with those of the software it
@@ -24,8 +26,6 @@ func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 		not         string // not in the body
 	}{
 		{DataEnvelope, get(one), 200, `{"data":{"id":2,"name":"n"`, ""},
-		{BareRecords, get(one), 200, `{"id":2,"name":"n","style":null`, `"data"`},
-		{BareRecords, get(list), 200, `[{"id":12,"name":"n"`, `"data"`},
 		{FullRecords, get(one), 200, `"description":"d"`, ""},
 		{FullRecords, get(talk), 200, `"description":"d","language":"GB"`, ""},
 		{MissingMembers, get(one), 200, `{"data":{"id":2,"name":"n","favorite":true},"status":200}`, ""},
@@ -43,20 +43,6 @@ func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 		{ForeignNextLinks, get(list), 200,
 			`"next":"https:\/\/app.internal.example\/tenant\/api\/v1\/images?favorite=1&page=2"`, ""},
 		{FilterlessNextLinks, get(list), 200, `"next":"IMAGES?page=2"`, "favorite=1"},
-		{HasMore, get(list), 200, `}],"has_more":true}`, `"links"`},
-		{HasMore, get(page2), 200, `}],"has_more":false}`, `"meta"`},
-		{NumberedLists, get(list), 200, `{"data":[{"id":12,`, ""},
-		{NumberedLists, get(page2), 200, `{"data":{"10":{"id":2,"name":"n"`, `"data":[`},
-		{NumberedLists, get(page2 + "0"), 200, `{"data":[]`, ""},
-		{StringIDs, get(one), 200, `"id":"2"`, ""},
-		{UUIDs, post("/api/v1/images", storeForm), 201, `"id":"2ea21d48-e1db-4`, ""},
-		{NumericBooleans, get(one), 200, `"favorite":1`, "true"},
-		{NumericBooleans, get(talk), 200, `"favorite":0`, "false"},
-		{QuotedNumbers, get(one), 200, `{"data":{"id":"2"`, ""},
-		{QuotedNumbers, get(talk), 200, `"words":"0"`, ""},
-		{QuotedNumbers, get(list), 200, `"current_page":1,"from":1,"to":10,"last_page":2,"total":12`, ""},
-		{QuotedNumbers, remove(one), 200, `{"id":"2","object":"image","deleted":true,"status":200}`, ""},
-		{NumericBooleans, remove(one), 200, `"deleted":true`, ""},
 		{UnwrappedRecords, get(one), 200, `{"id":2,"name":"n"`, `"data"`},
 		{UnwrappedRecords, get(list), 200, `{"data":[{"id":12,`, ""},
 		{NullURLs, get(one), 200, `"url":null`, "pictures"},
@@ -85,8 +71,6 @@ func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 		{UniqueNames, patch(one, "name=n&favorite=0"), 200, `"favorite":false`, ""},
 		{UniqueNames, patch(talk, "name=T"), 200, `"name":"T"`, ""},
 		{UniqueNames, patch("/api/v1/images/99", "name=n"), 404, `Resource not found.`, ""},
-		{MessageOnly422, post(images, "name=n&description=d"), 422,
-			`{"message":"The resolution field is required.","status":422}`, ""},
 		{StoreResponds200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
 		{DeleteResponds204, remove(one), 204, "", "{"},
 		{NewerValues, post(images, "name=n&description=d&resolution=1024x1536&quality=high"), 201,
@@ -99,9 +83,6 @@ func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 		t.Run(string(c.personality)+" "+c.request.method+" "+c.request.path, func(t *testing.T) {
 			s := NewServer(t, BasePath("/tenant"), c.personality)
 			for range 12 {
-				if c.personality == UUIDs {
-					break
-				}
 				s.AddImage(Image{Name: "n", Description: "d", Favorite: true})
 			}
 			s.AddTranscription(Transcription{Name: "t", Description: "d", Language: "GB"})
@@ -117,7 +98,7 @@ func TestEachPersonalityRespondsAsItsSoftwareDoes(t *testing.T) {
 }
 
 func TestNamesAreUniqueWhateverHappensAtOnce(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"), UniqueNames, OtherAccount("another-key"))
+	s := NewServer(t, BasePath("/tenant"), UniqueNames)
 	statuses := make(chan int, 20)
 	for range cap(statuses) {
 		go func() {
@@ -132,9 +113,6 @@ func TestNamesAreUniqueWhateverHappensAtOnce(t *testing.T) {
 	}
 	assert.Equal(t, map[int]int{201: 1, 422: 19}, count)
 	require.Len(t, s.Records(), 1)
-
-	other := post("/api/v1/images", storeForm).set("Authorization", "Bearer another-key")
-	assert.Equal(t, 201, send(t, s, other).status, "another account's names do not count")
 
 	assert.Equal(t, 200, send(t, s, remove("/api/v1/images/"+s.Records()[0].ID)).status)
 	assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status, "the name of a deleted record is free")
@@ -160,7 +138,7 @@ func TestALateActFindsItsNameTaken(t *testing.T) {
 func TestAHookMayAddARecord(t *testing.T) {
 	var s *Server
 	s = NewServer(t, UniqueNames, OnResponse(func(r *Response) {
-		if r.Request.Operation == ImagesList {
+		if r.Request.Operation == aicontent.ImagesList {
 			s.AddImage(Image{Name: "n"})
 		}
 	}))
@@ -177,21 +155,6 @@ func TestPlainHTTPNextLinksBeginWithHTTPUnderTLS(t *testing.T) {
 		strings.ReplaceAll(strings.Replace(`"first":"`+s.URL+`/api/v1/images?page=1"`, "https", "http", 1), "/", `\/`))
 }
 
-func TestLinkHeaderLeadsToTheNextPageUntilTheLast(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"), BareRecords, LinkHeader)
-	fill(s, 11)
-	first := send(t, s, get("/api/v1/images")).header
-	assert.Equal(t, "<"+s.URL+`/api/v1/images?page=2>; rel="next"`, first.Get("Link"))
-	assert.Empty(t, send(t, s, get("/api/v1/images?page=2")).header.Get("Link"))
-}
-
-func TestLoginRedirectSendsAWrongKeyToTheLoginPage(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"), LoginRedirect)
-	e := send(t, s, get("/api/v1/images").set("Authorization", "Bearer wrong"))
-	assert.Equal(t, 302, e.status)
-	assert.Equal(t, s.URL+"/login", e.header.Get("Location"))
-}
-
 func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
 	for _, p := range append(Personalities(), "") {
 		assert.NoError(t, newConfig([]Option{p}).err)
@@ -201,7 +164,7 @@ func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
 func TestOnResponseMakesAPersonality(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"),
 		OnResponse(func(r *Response) {
-			assert.Equal(t, ImagesStore, r.Request.Operation)
+			assert.Equal(t, aicontent.ImagesStore, r.Request.Operation)
 			assert.True(t, r.Request.Acted)
 			r.Status = 202
 			r.Header.Set("X-Request-Id", "r-1")

@@ -41,13 +41,12 @@ type Transcription struct {
 
 // An Upload describes a received file.
 type Upload struct {
-	Name        string        `json:"name"`         // as sent, with its path
-	ContentType string        `json:"content_type"` // of the part
-	Size        int64         `json:"size"`
-	SHA256      string        `json:"sha256"` // in hex
-	Format      string        `json:"format"` // MP3, MP4, MPEG, WAV or WebM; empty for any other
-	Duration    time.Duration `json:"-"`      // of a WAV file; 0 for any other
-	Data        []byte        `json:"-"`      // only with [KeepUploads]
+	Name        string `json:"name"`         // as sent, with its path
+	ContentType string `json:"content_type"` // of the part
+	Size        int64  `json:"size"`
+	SHA256      string `json:"sha256"` // in hex
+	Format      string `json:"format"` // MP3, MP4, MPEG, WAV or WebM; empty for any other
+	Data        []byte `json:"-"`      // only with [KeepUploads]
 }
 
 // AddImage adds an image, or replaces the one with its ID, and returns it. An undocumented value ends the test, unless

@@ -11,45 +11,21 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// Operation is an operation of the API or the download of a picture.
-type Operation = aicontent.Operation
-
-// The operations.
-const (
-	ImagesList     = aicontent.ImagesList
-	ImagesShow     = aicontent.ImagesShow
-	ImagesStore    = aicontent.ImagesStore
-	ImagesUpdate   = aicontent.ImagesUpdate
-	ImagesDelete   = aicontent.ImagesDelete
-	ImagesDownload = aicontent.ImagesDownload // of the picture at an image's URL
-
-	TranscriptionsList   = aicontent.TranscriptionsList
-	TranscriptionsShow   = aicontent.TranscriptionsShow
-	TranscriptionsStore  = aicontent.TranscriptionsStore
-	TranscriptionsUpdate = aicontent.TranscriptionsUpdate
-	TranscriptionsDelete = aicontent.TranscriptionsDelete
-)
-
-var operations = []Operation{
-	ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete, ImagesDownload,
-	TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
-}
-
 // A Request describes a received request. If the connection ended early, later fields are zero.
 type Request struct {
 	// Number counts requests from 1 in the order of arrival, Connection connections in the order of dialing.
-	Number      int         `json:"number"`
-	Connection  int         `json:"connection"`
-	Operation   Operation   `json:"operation"` // empty for an unknown path or method
-	Method      string      `json:"method"`
-	Path        string      `json:"path"` // with the base path
-	EscapedPath string      `json:"-"`    // as sent
-	Query       url.Values  `json:"query"`
-	Header      http.Header `json:"header"` // the token of Authorization is masked
-	Form        url.Values  `json:"form"`   // without the file
-	File        *Upload     `json:"-"`
-	Received    int64       `json:"received"` // bytes read from the body
-	Fault       string      `json:"fault"`    // name of the fault; empty for none
+	Number      int                 `json:"number"`
+	Connection  int                 `json:"connection"`
+	Operation   aicontent.Operation `json:"operation"` // empty for an unknown path or method
+	Method      string              `json:"method"`
+	Path        string              `json:"path"` // with the base path
+	EscapedPath string              `json:"-"`    // as sent
+	Query       url.Values          `json:"query"`
+	Header      http.Header         `json:"header"` // the token of Authorization is masked
+	Form        url.Values          `json:"form"`   // without the file
+	File        *Upload             `json:"file"`
+	Received    int64               `json:"received"` // bytes read from the body
+	Fault       string              `json:"fault"`    // name of the fault; empty for none
 	// Acted reports whether the service executed the request.
 	Acted bool `json:"acted"`
 	// RecordID is the ID of the created, shown, updated or deleted record.
@@ -167,7 +143,7 @@ func (s *Server) Created() []Record {
 func (s *Server) Violations() []Violation {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
-	return slices.Clone(s.book.violations)
+	return append([]Violation{}, s.book.violations...)
 }
 
 // ResetBook empties the lists of [Server.Requests], [Server.Records] and [Server.Violations]. The service keeps its

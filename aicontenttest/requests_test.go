@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 func TestRequestsAndRecordsAreComplete(t *testing.T) {
@@ -27,20 +29,20 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	}
 	const images = "/tenant/api/v1/images"
 	assert.Equal(t, Request{
-		Number: 1, Operation: ImagesStore, Method: "POST", Path: images, EscapedPath: images, Query: url.Values{},
-		Form:     url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}},
+		Number: 1, Operation: aicontent.ImagesStore, Method: "POST", Path: images, EscapedPath: images,
+		Query: url.Values{}, Form: url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}},
 		Received: int64(len(storeForm)), Acted: true, RecordID: "2", Status: 201, Responded: true,
 	}, book[0])
 	assert.Equal(t, Request{
-		Number: 2, Operation: ImagesDelete, Method: "DELETE", Path: images + "/1", EscapedPath: images + "/1",
+		Number: 2, Operation: aicontent.ImagesDelete, Method: "DELETE", Path: images + "/1", EscapedPath: images + "/1",
 		Query: url.Values{}, Acted: true, RecordID: "1", Status: 200, Responded: true,
 	}, book[1])
 	assert.Equal(t, Request{
-		Number: 3, Operation: ImagesShow, Method: "GET", Path: images + "/a/b", EscapedPath: images + "/a%2Fb",
-		Query: url.Values{}, Status: 404, Responded: true,
+		Number: 3, Operation: aicontent.ImagesShow, Method: "GET", Path: images + "/a/b",
+		EscapedPath: images + "/a%2Fb", Query: url.Values{}, Status: 404, Responded: true,
 	}, book[2])
 	assert.Equal(t, Request{
-		Number: 4, Operation: ImagesUpdate, Method: "PATCH", Path: images + "/2", EscapedPath: images + "/2",
+		Number: 4, Operation: aicontent.ImagesUpdate, Method: "PATCH", Path: images + "/2", EscapedPath: images + "/2",
 		Query: url.Values{}, Form: url.Values{"favorite": {"1"}}, Received: 10, Fault: "lose-response",
 		Acted: true, RecordID: "2",
 	}, book[3])

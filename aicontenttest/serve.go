@@ -1,11 +1,11 @@
 package aicontenttest
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
@@ -28,7 +28,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
 	c.request = service.Request{
-		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: s.keys(),
+		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: s.config.keys,
 	}
 	if inside {
 		c.request.Route = s.service.Route(path)
@@ -40,15 +40,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keys returns the API keys of each account.
-func (s *Server) keys() [][]string {
-	keys := [][]string{append([]string{s.APIKey}, s.config.moreKeys...)}
-	if s.config.otherKey != "" {
-		keys = append(keys, []string{s.config.otherKey})
-	}
-	return keys
-}
-
 // open records the request and draws its fault.
 func (c *call) open() {
 	r, book := c.request, c.server.book
@@ -58,15 +49,15 @@ func (c *call) open() {
 	}
 	c.entry = &Request{
 		Connection: network.ConnOf(r.Request).Number,
-		Operation:  Operation(r.Route.Operation(r.Method)), Method: r.Method,
+		Operation:  aicontent.Operation(r.Route.Operation(r.Method)), Method: r.Method,
 		Path: r.URL.Path, EscapedPath: r.URL.EscapedPath(), Query: r.Query, Header: header,
 	}
 	book.open(c.entry)
 	c.fault = c.server.faults.draw(c.entry.clone())
 	book.write(func() { c.entry.Fault = c.fault.Name })
 	c.exchange.Meet(network.Fault{
-		Kind: c.fault.kind, Place: network.Place(c.fault.Place), Reset: c.fault.Reset,
-		Bytes: c.fault.Bytes, Delay: c.fault.Delay, Take: c.fault.take,
+		Kind: c.fault.kind, Place: network.Place(c.fault.Place), Reset: c.fault.reset,
+		Bytes: c.fault.Bytes, Take: c.fault.take,
 	})
 }
 
@@ -162,7 +153,7 @@ func (c *call) act(reading *service.Reading) *Response {
 	}
 	switch {
 	case c.fault.kind == network.ActsLate:
-		c.server.network.After(c.fault.Delay, func() { execute() })
+		c.server.network.After(c.fault.delay, func() { execute() })
 		return nil
 	case c.fault.Acts:
 		return execute()
@@ -226,12 +217,7 @@ func (c *call) replace(r *Response) *Response {
 		page := response.HTML(http.StatusServiceUnavailable, "The service did not act.")
 		return &Response{Status: page.Status, Header: page.Header, Body: page.Body}
 	}
-	whole := len(r.Body)
 	r.Body = c.exchange.Corrupt(r.Body)
-	if c.fault.kind == network.Halves && r.Status/100 == 2 && whole > 0 {
-		r.Status = http.StatusPartialContent
-		r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(r.Body)-1, whole))
-	}
 	return r
 }
 

@@ -68,7 +68,7 @@ func newServer(t TB, opts []Option) (*Server, error) {
 		return nil, c.err
 	}
 	s := &Server{
-		APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: new(faults),
+		APIKey: c.keys[0], config: c, t: t, service: service.New(c.service), book: newBook(), faults: new(faults),
 	}
 	var err error
 	s.network, err = network.Open(network.Config{

@@ -79,7 +79,7 @@ func TestLateResultShowsResultsAfterItsDelay(t *testing.T) {
 		assert.Equal(t, 404, send(t, s, get("/pictures/"+string(image.ID)+".png")).status)
 		assert.Equal(t, 200, send(t, s, get("/pictures/"+seeded+".png")).status)
 		assert.Equal(t, 1, found(), "what a user has written is there")
-		time.Sleep(LateResultDelay - time.Nanosecond)
+		time.Sleep(delay - time.Nanosecond)
 		assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"result":null,"url":null`)
 		assert.Equal(t, 1, found())
 		time.Sleep(time.Nanosecond)
@@ -106,7 +106,7 @@ func TestLaggingListHidesANewRecordForItsDelay(t *testing.T) {
 		_, err := s.Client().Images.FindByName(t.Context(), "n")
 		assert.ErrorIs(t, err, aicontent.ErrNotFound)
 		assert.Equal(t, 200, send(t, s, patch("/api/v1/images/2", "favorite=1")).status, "the record is there")
-		time.Sleep(LaggingListDelay - time.Nanosecond)
+		time.Sleep(delay - time.Nanosecond)
 		assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"total":1,`)
 		time.Sleep(time.Nanosecond)
 		assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"total":2,`)
@@ -163,7 +163,7 @@ func TestSaysNoRefusesEachChangeWithStatus200(t *testing.T) {
 			bodies[e.body] = true
 			r = changes()[op]
 		}
-		if op == ImagesDelete {
+		if op == aicontent.ImagesDelete {
 			assert.Len(t, bodies, 6, op)
 			assert.NotContains(t, bodies, "{}", "a client takes that for a success")
 		} else {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 func TestSlowUploadsTakeTheirTime(t *testing.T) {
@@ -52,7 +53,7 @@ func TestFaultsMovedToMidUploadReadNoByteBeyond(t *testing.T) {
 		f.Place, f.Bytes = MidUpload, 10
 		t.Run(f.Name, func(t *testing.T) {
 			overEveryNetwork(t, func(t *testing.T, s *Server) {
-				s.FaultOn(ImagesStore, 1, f)
+				s.FaultOn(aicontent.ImagesStore, 1, f)
 				resp, err := connected(t, s).Do(signed(t, s, post("/api/v1/images", storeForm)))
 				if err == nil {
 					_, _ = io.Copy(io.Discard, resp.Body)
@@ -61,7 +62,7 @@ func TestFaultsMovedToMidUploadReadNoByteBeyond(t *testing.T) {
 				s.Close()
 				stored := s.Requests()[1]
 				assert.Equal(t, f.Name, stored.Fault)
-				if f.Status != 0 && f.Delay == 0 {
+				if f.Status != 0 && f.delay == 0 {
 					require.NoError(t, err, f.Name)
 					assert.Equal(t, f.Status, resp.StatusCode)
 					assert.Equal(t, int64(10), stored.Received, "nothing is read beyond")
@@ -76,24 +77,24 @@ func TestFaultOnStrikesItsOperationAlone(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	s.AddImage(Image{Name: "n"})
 	s.AddTranscription(Transcription{Name: "n"})
-	requests := map[Operation]request{
-		ImagesList:           get("/api/v1/images"),
-		ImagesShow:           get("/api/v1/images/1"),
-		ImagesStore:          post("/api/v1/images", storeForm),
-		ImagesUpdate:         patch("/api/v1/images/1", "name=m"),
-		ImagesDownload:       get("/pictures/1.png"),
-		ImagesDelete:         remove("/api/v1/images/1"),
-		TranscriptionsList:   get("/api/v1/transcriptions"),
-		TranscriptionsShow:   get("/api/v1/transcriptions/1"),
-		TranscriptionsStore:  upload(namePart, filePart),
-		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"),
-		TranscriptionsDelete: remove("/api/v1/transcriptions/1"),
+	requests := map[aicontent.Operation]request{
+		aicontent.ImagesList:           get("/api/v1/images"),
+		aicontent.ImagesShow:           get("/api/v1/images/1"),
+		aicontent.ImagesStore:          post("/api/v1/images", storeForm),
+		aicontent.ImagesUpdate:         patch("/api/v1/images/1", "name=m"),
+		aicontent.ImagesDownload:       get("/pictures/1.png"),
+		aicontent.ImagesDelete:         remove("/api/v1/images/1"),
+		aicontent.TranscriptionsList:   get("/api/v1/transcriptions"),
+		aicontent.TranscriptionsShow:   get("/api/v1/transcriptions/1"),
+		aicontent.TranscriptionsStore:  upload(namePart, filePart),
+		aicontent.TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"),
+		aicontent.TranscriptionsDelete: remove("/api/v1/transcriptions/1"),
 	}
-	assert.Len(t, requests, len(operations))
+	assert.Len(t, requests, len(contract.Operations))
 	for operation, r := range requests {
 		s.FaultOn(operation, 1, Status(418, ""))
 		other := "/api/v1/images"
-		if operation == ImagesList {
+		if operation == aicontent.ImagesList {
 			other = "/api/v1/transcriptions"
 		}
 		assert.Equal(t, 200, send(t, s, get(other)).status, "another operation does not meet it")

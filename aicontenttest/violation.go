@@ -2,26 +2,23 @@ package aicontenttest
 
 import "fmt"
 
-// The rules of [Violation].
-const (
-	RulePath                  = "path"                   // an unknown path
-	RuleMethod                = "method"                 // a wrong method for the path
-	RuleAuthorization         = "authorization"          // a missing bearer token
-	RuleAccept                = "accept"                 // a list or show without application/json
-	RuleBody                  = "body"                   // an unexpected or unreadable body
-	RuleContentType           = "content-type"           // a wrong type for the operation
-	RuleMultipart             = "multipart"              // malformed
-	RuleFileName              = "file-name"              // a file part without a name
-	RuleQuery                 = "query"                  // malformed
-	RuleUndocumentedParameter = "undocumented-parameter" // in the query
-	RuleUndocumentedField     = "undocumented-field"     // in the form
-	RuleRepeated              = "repeated"               // a parameter or field sent twice
-	RuleValue                 = "value"                  // an undocumented value
-	RuleBoolean               = "boolean"                // a boolean other than 1 or 0; see [BooleanWords]
-	RuleEncoding              = "encoding"               // invalid UTF-8
-)
-
-// A Violation is a part of a request that breaks a rule of the API.
+// A Violation is a part of a request that breaks a rule of the API:
+//
+//	path                    an unknown path
+//	method                  a wrong method for the path
+//	authorization           a missing bearer token
+//	accept                  a list or show without application/json
+//	body                    an unexpected or unreadable body
+//	content-type            a wrong type for the operation
+//	multipart               a malformed form
+//	file-name               a file part without a name
+//	query                   a malformed query
+//	undocumented-parameter  in the query
+//	undocumented-field      in the form
+//	repeated                a parameter or field sent twice
+//	value                   an undocumented value
+//	boolean                 a boolean other than 1 or 0; see [BooleanWords]
+//	encoding                invalid UTF-8
 type Violation struct {
 	Rule    string `json:"rule"`
 	Request int    `json:"request"` // its Number

@@ -65,7 +65,7 @@ func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 		aicontenttest.CloseMidResponse(), aicontenttest.CloseMidResponse().WithReset(),
 		aicontenttest.Stall(aicontenttest.BeforeRead), aicontenttest.Stall(aicontenttest.MidUpload),
 		aicontenttest.Stall(aicontenttest.BeforeResponse), aicontenttest.Stall(aicontenttest.MidResponse),
-		aicontenttest.TruncatedJSON(), aicontenttest.InvalidJSON(), aicontenttest.OversizedResponse(2 * chaosLimit),
+		aicontenttest.TruncatedJSON(), aicontenttest.InvalidJSON(), oversized(2 * chaosLimit),
 	}
 }
 
@@ -251,7 +251,7 @@ func (r *chaos) tally() tally {
 		names[image.ID] = image.Name
 	}
 	for _, request := range r.srv.Requests() {
-		if request.Operation != aicontenttest.ImagesList {
+		if request.Operation != aicontent.ImagesList {
 			faults[request.Header.Get(chaosTag)] = request.Fault
 		}
 	}
@@ -366,7 +366,8 @@ func TestChaos(t *testing.T) {
 	} {
 		t.Run(network.name, func(t *testing.T) {
 			t.Parallel()
-			opts := append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))
+			opts := append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"),
+				aicontenttest.UnusedFaults())
 			srv := aicontenttest.NewServer(t, opts...)
 			wait := 20 * time.Millisecond
 			r := newChaos(t, false, srv,
@@ -384,8 +385,7 @@ func TestChaosInVirtualTimeMakesNoStoreTwiceAndNoOutcomeFalse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newSlowChaos(t, false)
-		faults := append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second))
-		r.strike(faults, faults)
+		r.strike(chaosFaults(time.Minute), chaosFaults(time.Minute))
 		start := time.Now()
 		r.run(t.Context())
 		time.Sleep(2 * time.Minute) // until nothing is late any more
@@ -421,7 +421,7 @@ const chaosLatency = 15 * time.Second
 // newSlowChaos returns a chaos run in memory, with a service that takes its time.
 func newSlowChaos(t *testing.T, byName bool) *chaos {
 	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"),
-		aicontenttest.LatencyOn(aicontent.ImagesStore, chaosLatency),
+		aicontenttest.UnusedFaults(), aicontenttest.LatencyOn(aicontent.ImagesStore, chaosLatency),
 		aicontenttest.LatencyOn(aicontent.TranscriptionsStore, chaosLatency))
 	policy := aicontent.DefaultRetryPolicy()
 	policy.MaxAttempts = patience.MaxAttempts

@@ -62,7 +62,7 @@ func behind(t *testing.T, test func(t *testing.T, r reply, c customer)) {
 			for collection, job := range jobs {
 				t.Run(name+"/"+when+"/"+collection, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						op := aicontenttest.Operation(collection + ".store")
+						op := aicontent.Operation(collection + ".store")
 						srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
 							aicontenttest.BasePath("/tenant"), aicontenttest.LatencyOn(op, 30*time.Second-early))
 						srv.FaultOn(op, math.MaxInt, reply.instead(early))

@@ -134,7 +134,8 @@ type wrapped struct {
 }
 
 func newWrapped(t *testing.T, m aMiddleware, option, state string, j job) *wrapped {
-	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"),
+		aicontenttest.UnusedFaults()) // a middleware that sends no request meets none
 	w := &wrapped{aMiddleware: m, state: state, hasFile: j.file.Name != ""}
 	others := newOthers(t)
 	wrap := func(next http.RoundTripper) http.RoundTripper {

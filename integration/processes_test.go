@@ -221,6 +221,7 @@ func carryOutScene(t *testing.T, s scene) (g *stage) {
 			aicontenttest.InMemoryNetwork(), aicontenttest.OnResponse(g.responds),
 			aicontenttest.LatencyOn(aicontent.ImagesStore, service.works),
 			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, service.works),
+			aicontenttest.UnusedFaults(), takesMinutes,
 		}
 		if service.personality != "" {
 			opts = append(opts, service.personality)

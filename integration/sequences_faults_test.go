@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -108,18 +109,30 @@ var strikes = []strike{
 	{"stall-before-read", aicontenttest.Stall(aicontenttest.BeforeRead), whoLooks, everybody},
 	{"stall-before-response", aicontenttest.Stall(aicontenttest.BeforeResponse), whoLooks, whoLooks},
 	{"stall-mid-response", aicontenttest.Stall(aicontenttest.MidResponse), whoLooks, whoLooks},
-	{"trickle", aicontenttest.Trickle(time.Millisecond), everybody, everybody},
-	{"minutes", aicontenttest.Trickle(time.Second), everybody, everybody},
+	{"minutes", minutes, everybody, everybody},
 	{"truncated-json", aicontenttest.TruncatedJSON(), whoLooks, whoLooks},
-	{"partial-content", aicontenttest.PartialContent(), whoLooks, whoLooks},
 	{"invalid-json", aicontenttest.InvalidJSON(), whoLooks, whoLooks},
-	{"oversized", aicontenttest.OversizedResponse(mostBytes), whoLooks, whoLooks},
+	{"oversized", oversized(mostBytes), whoLooks, whoLooks},
 	{"other-protocol", aicontenttest.TakeOver(speakSMTP), whoLooks, whoLooks},
 }
 
 // says responds with JSON instead of acting.
 func says(status int, body string) aicontenttest.Fault {
 	return aicontenttest.Status(status, body).WithHeader("Content-Type", "application/json")
+}
+
+// minutes acts and responds after five minutes, on servers with the option takesMinutes.
+var minutes = aicontenttest.Fault{Name: "minutes", Place: aicontenttest.BeforeResponse, Acts: true}
+
+var takesMinutes = aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+	if r.Request.Fault == minutes.Name {
+		time.Sleep(5 * time.Minute)
+	}
+})
+
+// oversized acts and responds with more bytes of JSON than the limit.
+func oversized(limit int) aicontenttest.Fault {
+	return says(200, `{"padding":"`+strings.Repeat("x", limit)+`"}`).Acting()
 }
 
 func speakSMTP(conn net.Conn) { _, _ = io.WriteString(conn, "220 mail.example ESMTP\r\n") }

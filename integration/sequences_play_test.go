@@ -150,7 +150,7 @@ func carryOut(t *testing.T, s sequence) (p *play) {
 
 // service is what the sequence says of the server.
 func (p *play) service() []aicontenttest.Option {
-	opts := []aicontenttest.Option{aicontenttest.InMemoryNetwork()}
+	opts := []aicontenttest.Option{aicontenttest.InMemoryNetwork(), aicontenttest.UnusedFaults(), takesMinutes}
 	if p.personality != "" {
 		opts = append(opts, p.personality)
 	}

@@ -21,8 +21,8 @@ func TestASearchThatBeganBeforeUntilDecidesNothing(t *testing.T) {
 		p := w.process(t)
 		_, err := p.Images.Find(p, "a")
 		require.ErrorIs(t, err, aicontent.ErrNotFound)
-		assert.Equal(t, 2, w.requests(kit.ImagesList), "one began before, and ended after it")
-	}, kit.LatencyOn(kit.ImagesList, 20*time.Second))
+		assert.Equal(t, 2, w.requests(aicontent.ImagesList), "one began before, and ended after it")
+	}, kit.LatencyOn(aicontent.ImagesList, 20*time.Second))
 }
 
 // A record whose form the ledger could not compare may be another one's: Store does not return it.
@@ -45,7 +45,7 @@ func TestNothingIsAnnouncedAfterTheResult(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		assert.Equal(t, 1+3+1, w.Ledger.puts)
 		assert.Contains(t, w.Ledger.last, `"id"`)
-	}, kit.LatencyOn(kit.ImagesStore, 100*time.Second))
+	}, kit.LatencyOn(aicontent.ImagesStore, 100*time.Second))
 }
 
 // A ledger may forget now and then that another call has announced its request.
@@ -63,11 +63,11 @@ func TestALedgerThatIsStaleMakesNoHotLoop(t *testing.T) {
 			p := w.processOn(t, funcs{stale, w.Ledger.Put}, once.WithMaxWait(maxWait)).within(t, time.Minute)
 			_, err := p.Images.Find(p, "a")
 			require.True(t, aicontent.Retryable(err), "%v", err)
-			assert.LessOrEqual(t, w.requests(kit.ImagesList), most)
+			assert.LessOrEqual(t, w.requests(aicontent.ImagesList), most)
 			_, _, err = p.Images.Store(p, job("a"))
 			require.True(t, aicontent.Retryable(err), "%v", err)
-			assert.LessOrEqual(t, w.requests(kit.ImagesList), 2*most)
-			assert.Zero(t, w.requests(kit.ImagesStore))
+			assert.LessOrEqual(t, w.requests(aicontent.ImagesList), 2*most)
+			assert.Zero(t, w.requests(aicontent.ImagesStore))
 		})
 	}
 }
@@ -99,9 +99,11 @@ func TestTheFormOfARefusedRequestIsNotThatOfTheRecord(t *testing.T) {
 		bubbleOf(t, fmt.Sprint(status), func(t *testing.T, w *world) {
 			p := w.process(t)
 			w.AddImage(listed("a"))
-			w.FaultOn(kit.ImagesList, 1, emptyList)
-			w.FaultOn(kit.ImagesShow, lacks, kit.Status(404, `{"message":"a replica that lags"}`))
-			w.FaultOn(kit.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
+			w.FaultOn(aicontent.ImagesList, 1, emptyList)
+			if lacks > 0 {
+				w.FaultOn(aicontent.ImagesShow, lacks, kit.Status(404, `{"message":"a replica that lags"}`))
+			}
+			w.FaultOn(aicontent.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
 			p.finds(t, otherJob("a"))
 			p.finds(t, job("a")) // its true form is no conflict
 		})
@@ -116,8 +118,8 @@ func TestATakenNameThatNoSearchFindsIsNotFinal(t *testing.T) {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			p := w.process(t)
 			w.AddImage(listed("a"))
-			w.FaultOn(kit.ImagesList, 1, emptyList)
-			w.FaultOn(kit.ImagesList, 1, list)
+			w.FaultOn(aicontent.ImagesList, 1, emptyList)
+			w.FaultOn(aicontent.ImagesList, 1, list)
 			p.fails(t, "not executed, retryable", job("a"))
 			p.finds(t, job("a"))
 			w.requireRecords(t, 1)
@@ -133,12 +135,12 @@ func TestAKnownRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
-		w.FaultOn(kit.ImagesShow, 3, lacks)
+		w.FaultOn(aicontent.ImagesShow, 3, lacks)
 		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
 		assert.Equal(t, 7*time.Second, time.Since(w.start), "after 1, 3 and 7 seconds")
 
 		start := time.Now()
-		w.FaultOn(kit.ImagesShow, 6, lacks)
+		w.FaultOn(aicontent.ImagesShow, 6, lacks)
 		err := p.fails(t, "executed, retryable", job("a"))
 		assert.NotErrorIs(t, err, aicontent.ErrNotFound)
 		assert.Equal(t, 30*time.Second, time.Since(start))
@@ -147,7 +149,7 @@ func TestAKnownRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
 		assert.Equal(t, "the record was created, and is not shown yet", aicontent.Reason(err))
 
 		start = time.Now()
-		w.FaultOn(kit.ImagesShow, 1, lacks)
+		w.FaultOn(aicontent.ImagesShow, 1, lacks)
 		err = w.process(t, once.WithMaxWait(0)).fails(t, "executed, retryable", job("a"))
 		assert.ErrorIs(t, err, once.ErrMaxWait)
 		assert.Zero(t, time.Since(start))
@@ -161,19 +163,19 @@ func TestAListedRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.AddImage(listed(name))
 		}
-		w.FaultOn(kit.ImagesShow, 2, lacks)
+		w.FaultOn(aicontent.ImagesShow, 2, lacks)
 		p.finds(t, job("a"))
 		assert.Equal(t, 3*time.Second, time.Since(w.start), "after 1 and 3 seconds")
 
 		start := time.Now()
-		w.FaultOn(kit.ImagesShow, 6, lacks)
+		w.FaultOn(aicontent.ImagesShow, 6, lacks)
 		p.fails(t, "executed, retryable", job("b"))
 		assert.Equal(t, 30*time.Second, time.Since(start))
 
-		w.FaultOn(kit.ImagesShow, 1, lacks)
+		w.FaultOn(aicontent.ImagesShow, 1, lacks)
 		require.NoError(t, p.Images.Delete(p, "c"))
 		w.requireRecords(t, 2)
-		assert.Zero(t, w.requests(kit.ImagesStore))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 	})
 }
 
@@ -182,7 +184,7 @@ func TestAListedRecordIsThereForACallThatMayNotWait(t *testing.T) {
 	for name, show := range map[string]kit.Fault{"lacks": lacks, "500": kit.Status(500, `{}`)} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			w.AddImage(listed("a"))
-			w.FaultOn(kit.ImagesShow, 100, show)
+			w.FaultOn(aicontent.ImagesShow, 100, show)
 			for ended, p := range map[error]*process{
 				once.ErrMaxWait:          w.process(t, once.WithMaxWait(0)),
 				context.DeadlineExceeded: w.process(t).within(t, 20*time.Second),
@@ -199,7 +201,7 @@ func TestAListedRecordIsThereForACallThatMayNotWait(t *testing.T) {
 // A list may show the old name of a renamed record for a while: the record is neither returned nor deleted.
 func TestARecordThatAStaleListHasUnderItsOldNameIsAnothers(t *testing.T) {
 	stale := kit.OnResponse(func(r *kit.Response) {
-		if r.Request.Operation == kit.ImagesList && time.Since(midnight) < 20*time.Second {
+		if r.Request.Operation == aicontent.ImagesList && time.Since(midnight) < 20*time.Second {
 			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "a"}}})
 		}
 	})
@@ -279,7 +281,7 @@ func TestDeleteFreesANameWhereListsHaveNoNames(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.write(t, "a", openUntil(15))
-		w.FaultOn(kit.ImagesList, 3, kit.Status(200, `{"data":[{"id":7}]}`))
+		w.FaultOn(aicontent.ImagesList, 3, kit.Status(200, `{"data":[{"id":7}]}`))
 		err := p.Images.Delete(p, "a")
 		require.Equal(t, "unknown, retryable", outcome(err), "a request is open: %v", err)
 		time.Sleep(settle)

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
@@ -32,7 +33,7 @@ func isFixed(page string) bool { return regexpMatch(page, `<input id="name"[^>]*
 // hidden is a service whose lists are empty while the value is true.
 func hidden(hidden *atomic.Bool) aicontenttest.Option {
 	return aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesList && hidden.Load() {
+		if r.Request.Operation == aicontent.ImagesList && hidden.Load() {
 			r.Body = []byte(`{"data":[]}`)
 		}
 	})
@@ -147,7 +148,7 @@ func TestEditedFormCreatesASecondRecordOnlyIfItsButtonIsPressedAgain(t *testing.
 func TestEditedTitleAfterARefusalCreatesARecord(t *testing.T) {
 	f := newFixture(t)
 	form := newPicture()
-	f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`))
+	f.service.FaultOn(aicontent.ImagesStore, 1, aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`))
 	page := f.post(form, fox)
 	says(t, page, "Too long.")
 	assert.False(t, isFixed(page))
@@ -160,7 +161,7 @@ func TestEditedTitleOfALostRecordCreatesNoSecondOneEvenAfterTheSettleTime(t *tes
 	var hiding atomic.Bool
 	hiding.Store(true)
 	bubble(t, func(f *fixture) {
-		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		f.service.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
 		form := newPicture()
 		says(f.t, f.post(form, fox), lookFirst)
 		time.Sleep(time.Hour)
@@ -175,13 +176,13 @@ func TestPressesAtTheSameTimeCreateOneRecord(t *testing.T) {
 		fault aicontenttest.Fault
 		says  string
 	}{
-		"created":       {aicontenttest.Trickle(0), "Fox"},
+		"created":       {aicontenttest.Fault{Place: aicontenttest.BeforeResponse, Acts: true}, "Fox"},
 		"first refused": {aicontenttest.Status(429, "slow down"), tryAgain},
 		"response lost": {aicontenttest.LoseResponse(), "Fox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				f.service.FaultOn(aicontent.ImagesStore, 1, test.fault)
 				form := newPicture()
 				var presses sync.WaitGroup
 				for n := range 8 {
@@ -194,7 +195,7 @@ func TestPressesAtTheSameTimeCreateOneRecord(t *testing.T) {
 				}
 				says(f.t, f.post(form, fox), alreadySent)
 				assert.Len(f.t, f.service.Images(), 1)
-			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
+			}, aicontenttest.LatencyOn(aicontent.ImagesStore, 20*time.Second))
 		})
 	}
 }
@@ -248,7 +249,7 @@ func TestFormIsNotSentIfTheLedgerFails(t *testing.T) {
 			assert.Equal(t, http.StatusServiceUnavailable, status)
 			says(t, page, "The ledger failed")
 			says(t, page, tryAgain)
-			assert.False(t, f.asked(aicontenttest.ImagesStore))
+			assert.False(t, f.asked(aicontent.ImagesStore))
 		})
 	}
 }
@@ -275,12 +276,14 @@ func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T
 		says   string
 		within time.Duration
 	}{
-		"the record appears": {aicontenttest.Trickle(0), found, 3 * time.Minute},
-		"no record appears":  {aicontenttest.Stall(aicontenttest.BeforeRead), created, 25 * time.Minute},
+		"the record appears": {
+			aicontenttest.Fault{Place: aicontenttest.BeforeResponse, Acts: true}, found, 3 * time.Minute,
+		},
+		"no record appears": {aicontenttest.Stall(aicontenttest.BeforeRead), created, 25 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				f.service.FaultOn(aicontent.ImagesStore, 1, test.fault)
 				lasting, form := f.ledger, newPicture()
 				var killed atomic.Bool
 				f.ledger = &watched{lasting, works, func() error {
@@ -298,7 +301,7 @@ func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T
 				killed.Store(true)
 				kill()
 				pressed.Wait()
-				require.True(f.t, f.asked(aicontenttest.ImagesStore))
+				require.True(f.t, f.asked(aicontent.ImagesStore))
 				assert.Empty(f.t, f.service.Images())
 
 				f.ledger = lasting
@@ -316,7 +319,7 @@ func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T
 				}
 				says(f.t, page, test.says)
 				assert.Len(f.t, f.service.Images(), 1)
-			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 2*time.Minute))
+			}, aicontenttest.LatencyOn(aicontent.ImagesStore, 2*time.Minute))
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -69,7 +70,7 @@ func quickstart(t *testing.T, dir string) (status int, stdout, stderr string) {
 // signalled runs the program in its own process, sends it the signal when the service has executed the operation, and
 // lets the service respond at the end of the test alone.
 func signalled(
-	t *testing.T, operation aicontenttest.Operation, signal os.Signal, opts ...aicontenttest.Option,
+	t *testing.T, operation aicontent.Operation, signal os.Signal, opts ...aicontenttest.Option,
 ) (srv *aicontenttest.Server, status int, stdout, stderr string) {
 	reached, release := make(chan struct{}), make(chan struct{})
 	srv = deployment(t, append(opts, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
@@ -109,7 +110,7 @@ func TestWithoutConfigurationTheTourShowsEveryStepAndSavesAPicture(t *testing.T)
 	assert.Equal(t, 512, picture.Bounds().Dx())
 	rest := out
 	for _, line := range []string{
-		"a service in memory", ", recording (id 1)", "5.13 seconds, 164124 bytes", "corrected  " + spoken,
+		"a service in memory", ", recording (id 1)", "164124 bytes", "corrected  " + spoken,
 		", coast (id 231, 512×512)", "listed     1 with ", "all pages: 231 images",
 		"coast: Illustration, favorite: true",
 		"saved      " + path, "deleted    image 231", "deleted    transcription 1",
@@ -183,12 +184,12 @@ func TestHelpSaysWhatARunMayCost(t *testing.T) {
 
 func TestAFailingStepExits1AndLeavesNothingBehind(t *testing.T) {
 	for _, c := range []struct {
-		operation aicontenttest.Operation
+		operation aicontent.Operation
 		skip      int // requests of the operation that succeed before
 	}{
-		{aicontenttest.TranscriptionsStore, 0}, {aicontenttest.TranscriptionsUpdate, 0}, {aicontenttest.ImagesStore, 0},
-		{aicontenttest.ImagesList, 0}, {aicontenttest.ImagesList, 1}, {aicontenttest.ImagesShow, 0},
-		{aicontenttest.ImagesUpdate, 0},
+		{aicontent.TranscriptionsStore, 0}, {aicontent.TranscriptionsUpdate, 0}, {aicontent.ImagesStore, 0},
+		{aicontent.ImagesList, 0}, {aicontent.ImagesList, 1}, {aicontent.ImagesShow, 0},
+		{aicontent.ImagesUpdate, 0},
 	} {
 		t.Run(string(c.operation), func(t *testing.T) {
 			srv := deployment(t)
@@ -209,8 +210,8 @@ func TestAFailingStepExits1AndLeavesNothingBehind(t *testing.T) {
 }
 
 func TestALostStoreIsFoundByItsNameAndDeleted(t *testing.T) {
-	for _, operation := range []aicontenttest.Operation{
-		aicontenttest.ImagesStore, aicontenttest.TranscriptionsStore,
+	for _, operation := range []aicontent.Operation{
+		aicontent.ImagesStore, aicontent.TranscriptionsStore,
 	} {
 		t.Run(string(operation), func(t *testing.T) {
 			srv := deployment(t)
@@ -232,7 +233,7 @@ func TestAPictureThatCannotBeFetchedOrSavedExits1AndTheEarlierOneStays(t *testin
 			srv, dir := deployment(t), t.TempDir()
 			path := filepath.Join(dir, "quickstart-coast.png")
 			require.NoError(t, os.WriteFile(path, []byte("of an earlier run"), 0o600))
-			srv.FaultOn(aicontenttest.ImagesDownload, 9, fault)
+			srv.FaultOn(aicontent.ImagesDownload, 9, fault)
 			status, _, said := quickstart(t, dir)
 			assert.Equal(t, exitFailed, status)
 			assert.Contains(t, said, "images.download")
@@ -281,7 +282,7 @@ func TestAPictureIsNotWrittenThroughALink(t *testing.T) {
 
 func TestARecordThatCannotBeDeletedIsNamedAndTheOtherIsDeleted(t *testing.T) {
 	srv := deployment(t)
-	srv.FaultOn(aicontenttest.ImagesDelete, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Kept."}`))
+	srv.FaultOn(aicontent.ImagesDelete, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Kept."}`))
 	status, _, said := quickstart(t, t.TempDir())
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, said, "image 2 is still there: images.delete: 403: Kept.")
@@ -294,7 +295,7 @@ func TestASignalEndsTheTourAndItsRecordsAreDeleted(t *testing.T) {
 		"Ctrl-C": os.Interrupt, "kill": syscall.SIGTERM, "a closed terminal": syscall.SIGHUP,
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, status, out, said := signalled(t, aicontenttest.ImagesShow, signal)
+			srv, status, out, said := signalled(t, aicontent.ImagesShow, signal)
 			assert.Equal(t, exitInterrupted, status)
 			assert.Contains(t, said, "quickstart failed: ")
 			assert.Contains(t, out, "deleted    transcription 2\n")
@@ -304,8 +305,8 @@ func TestASignalEndsTheTourAndItsRecordsAreDeleted(t *testing.T) {
 }
 
 func TestAnInterruptedStoreIsNamedBecauseItsRecordMayStillAppear(t *testing.T) {
-	for operation, name := range map[aicontenttest.Operation]string{
-		aicontenttest.ImagesStore: "coast", aicontenttest.TranscriptionsStore: "recording",
+	for operation, name := range map[aicontent.Operation]string{
+		aicontent.ImagesStore: "coast", aicontent.TranscriptionsStore: "recording",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, status, _, said := signalled(t, operation, os.Interrupt, aicontenttest.LaggingList)
@@ -319,9 +320,9 @@ func TestTheCleanUpEndsIfTheServiceDoesNotRespond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 		stall := aicontenttest.Stall(aicontenttest.BeforeRead)
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
-		srv.FaultOn(aicontenttest.ImagesList, 9, stall)
-		srv.FaultOn(aicontenttest.TranscriptionsDelete, 9, stall)
+		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
+		srv.FaultOn(aicontent.ImagesList, 9, stall)
+		srv.FaultOn(aicontent.TranscriptionsDelete, 9, stall)
 		start, tour := time.Now(), &tour{client: srv.Client(), out: io.Discard, mark: "quickstart"}
 		err := tour.take(t.Context())
 		assert.LessOrEqual(t, time.Since(start), 2*time.Minute)
@@ -336,7 +337,7 @@ func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {
 	defer w.Close()
 	var once sync.Once
 	srv := deployment(t, aicontenttest.OnRequest(func(request aicontenttest.Request) {
-		if request.Operation == aicontenttest.TranscriptionsStore {
+		if request.Operation == aicontent.TranscriptionsStore {
 			once.Do(func() { assert.NoError(t, r.Close()) })
 		}
 	}))
@@ -347,7 +348,7 @@ func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {
 	assert.Contains(t, stderr.String(), "print: write /dev/stdout: broken pipe")
 	assertClean(t, srv)
 	for _, request := range srv.Requests() {
-		assert.NotEqual(t, aicontenttest.ImagesStore, request.Operation)
+		assert.NotEqual(t, aicontent.ImagesStore, request.Operation)
 	}
 }
 

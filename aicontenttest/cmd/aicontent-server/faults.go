@@ -8,15 +8,10 @@ import (
 	"strings"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
-
-var operations = []aicontenttest.Operation{
-	aicontenttest.ImagesList, aicontenttest.ImagesShow, aicontenttest.ImagesStore, aicontenttest.ImagesUpdate,
-	aicontenttest.ImagesDelete, aicontenttest.ImagesDownload,
-	aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsShow, aicontenttest.TranscriptionsStore,
-	aicontenttest.TranscriptionsUpdate, aicontenttest.TranscriptionsDelete,
-}
 
 // faults are those that -fault knows.
 var faults = append(aicontenttest.Faults(),
@@ -30,7 +25,7 @@ func parseFault(text string) (queue func(*aicontenttest.Server), err error) {
 	if len(parts) != 3 {
 		return nil, errors.New("must be operation:n:fault, such as images.store:2:lose-response")
 	}
-	op, err := find("operation", parts[0], operations)
+	op, err := find("operation", parts[0], contract.Operations)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +38,13 @@ func parseFault(text string) (queue func(*aicontenttest.Server), err error) {
 		return nil, err
 	}
 	i := slices.IndexFunc(faults, func(f aicontenttest.Fault) bool { return f.Name == name })
-	return func(srv *aicontenttest.Server) { srv.FaultOn(op, n, faults[i]) }, nil
+	return func(srv *aicontenttest.Server) { srv.FaultOn(aicontent.Operation(op), n, faults[i]) }, nil
 }
 
 // parseLatency reads a -latency-on.
 func parseLatency(text string) (aicontenttest.Option, error) {
 	name, value, _ := strings.Cut(text, "=")
-	op, err := find("operation", name, operations)
+	op, err := find("operation", name, contract.Operations)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +52,16 @@ func parseLatency(text string) (aicontenttest.Option, error) {
 	if err != nil || d < 0 {
 		return nil, fmt.Errorf("the time must be like 2s or 500ms, not %q", value)
 	}
-	return aicontenttest.LatencyOn(op, d), nil
+	return aicontenttest.LatencyOn(aicontent.Operation(op), d), nil
 }
 
 // find returns the name as an element of the list.
-func find[T ~string](kind, name string, list []T) (T, error) {
-	if !slices.Contains(list, T(name)) {
+func find(kind, name string, list []string) (string, error) {
+	if !slices.Contains(list, name) {
 		all := strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 		return "", fmt.Errorf("unknown %s %q: must be one of %s", kind, name, all)
 	}
-	return T(name), nil
+	return name, nil
 }
 
 func names(faults []aicontenttest.Fault) (names []string) {

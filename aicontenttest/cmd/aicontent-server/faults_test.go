@@ -3,8 +3,6 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +14,7 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 // The lines of a log tell which requests met which fault, and the records that were created all the same are there.
@@ -136,16 +135,13 @@ func TestBadFaultsAreExplained(t *testing.T) {
 
 // Each fault and each operation of the kit can be given, and -h lists it.
 func TestEveryFaultAndOperationCanBeGiven(t *testing.T) {
-	source, err := os.ReadFile("../../requests.go")
-	require.NoError(t, err)
-	assert.Len(t, operations, len(regexp.MustCompile(`= aicontent\.(Images|Transcriptions)`).FindAll(source, -1)))
 	var help strings.Builder
 	assert.Equal(t, exitDone, run(t.Context(), []string{"-h"}, io.Discard, &help))
 	words := strings.Fields(help.String())
-	for _, op := range operations {
-		_, err := parseLatency(string(op) + "=2s")
+	for _, op := range contract.Operations {
+		_, err := parseLatency(op + "=2s")
 		require.NoError(t, err)
-		assert.Contains(t, words, string(op))
+		assert.Contains(t, words, op)
 	}
 	seen := map[string]bool{}
 	for _, fault := range append(aicontenttest.Faults(), aicontenttest.Stall(aicontenttest.MidUpload)) {

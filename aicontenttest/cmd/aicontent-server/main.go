@@ -20,6 +20,7 @@ import (
 	"syscall"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 func main() {
@@ -122,10 +123,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 		s.keys = []string{defaultKey}
 	}
 	s.options = append(s.options, aicontenttest.Addr(*addr), aicontenttest.BasePath(*basePath),
-		aicontenttest.Latency(*latency), aicontenttest.APIKey(s.keys[0]))
-	for _, key := range s.keys[1:] {
-		s.options = append(s.options, aicontenttest.AnotherAPIKey(key))
-	}
+		aicontenttest.Latency(*latency), aicontenttest.APIKey(s.keys[0], s.keys[1:]...))
 	if *lenient {
 		s.options = append(s.options, aicontenttest.Lenient())
 	}
@@ -153,7 +151,7 @@ rejected.
 	flags.PrintDefaults()
 	acts := func(f aicontenttest.Fault) bool { return f.Acts }
 	spares := func(f aicontenttest.Fault) bool { return !f.Acts }
-	fmt.Fprint(w, "\nOperations:\n", wrapped(operations),
+	fmt.Fprint(w, "\nOperations:\n", wrapped(contract.Operations),
 		"\nFaults that leave the request unexecuted (late-act executes it 50 ms later):\n",
 		wrapped(names(slices.DeleteFunc(slices.Clone(faults), acts))),
 		"\nFaults after a record was created, changed or deleted:\n",

@@ -80,7 +80,7 @@ var imageParams = aicontent.ImageStoreParams{Name: "n", Description: "d", Resolu
 
 func TestServesAndLogsOneLineARequest(t *testing.T) {
 	url, end := served(t, "-key", "s3cret-key", "-seed", "3", "-base-path", "/tenant",
-		"-personality", "uuids, bare-records", "-personality", "store-responds-200")
+		"-personality", "null-urls, unwrapped-records", "-personality", "store-responds-200")
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/tenant$`, url)
 	c := client(t, url, "s3cret-key")
 	page, err := c.Images.List(t.Context(), aicontent.ImageListParams{Search: "s3cret-key"})
@@ -88,7 +88,7 @@ func TestServesAndLogsOneLineARequest(t *testing.T) {
 	assert.Empty(t, page.Items)
 	image, err := c.Images.Store(t.Context(), imageParams)
 	require.NoError(t, err)
-	assert.Len(t, image.ID, 36, "a UUID")
+	assert.Empty(t, image.URL, "which is null")
 	resp, err := http.Get(url + "/api/v1/images?colour=red")
 	require.NoError(t, err)
 	resp.Body.Close()
@@ -153,8 +153,8 @@ func TestBadFlagIsOneLineAndNothingIsServed(t *testing.T) {
 			"simple-paginator and cursor-paginator are mutually exclusive",
 		},
 		"contradictions in two flags": {
-			[]string{"-personality", "message-only-422", "-personality", "fields-as-message"}, exitUsage,
-			"message-only-422 and fields-as-message are mutually exclusive",
+			[]string{"-personality", "missing-members", "-personality", "null-urls"}, exitUsage,
+			"missing-members and null-urls are mutually exclusive",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

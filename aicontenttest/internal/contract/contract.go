@@ -36,7 +36,7 @@ type Field struct {
 	Kind     Kind
 	Values   []string
 	Required bool
-	// IfEmpty is what the validator says of an empty value of an optional field; "" accepts it.
+	// IfEmpty is the validator's message for an empty value of an optional field; "" accepts it.
 	IfEmpty string
 	// Ignored fields are accepted and dropped.
 	Ignored bool
@@ -48,8 +48,8 @@ const (
 	maxName        = 128
 	maxDescription = 2048
 
-	emptyName   = "is required."
-	emptyResult = "must be a string."
+	emptyName   = "The :attribute field is required."
+	emptyResult = "The :attribute field must be a string."
 )
 
 // A Resource is one of the two collections.
@@ -61,6 +61,13 @@ type Resource struct {
 	Store     []Field
 	Update    []Field
 	PerPage   int // default page size
+}
+
+// Operations are the operations of the API, and the download of a picture.
+var Operations = []string{
+	"images.list", "images.show", "images.store", "images.update", "images.delete", "images.download",
+	"transcriptions.list", "transcriptions.show", "transcriptions.store", "transcriptions.update",
+	"transcriptions.delete",
 }
 
 // FilePart is the name of the file in the form of an upload.

@@ -1,9 +1,9 @@
 package network
 
 import (
-	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -163,35 +163,18 @@ func (x *Exchange) pause(d time.Duration) error {
 	return ErrEnded
 }
 
-// Send sends the response as the fault wants it sent. It calls responded with whether the whole response was
-// handed to the network: before the last byte is, so that it is recorded by the time the client has it.
+// Send sends the response. It calls responded with true before the last byte is handed to the network, so that this is
+// recorded before the client has the response, and with false if the response is not sent to its end.
 func (x *Exchange) Send(status int, header http.Header, body []byte, responded func(whole bool)) error {
-	for name, values := range header {
-		x.w.Header()[name] = values
-	}
-	bodiless := status == http.StatusNoContent || status == http.StatusNotModified
-	if !bodiless {
-		length := int64(len(body))
-		if x.fault.Kind == Swells {
-			before, after := padding(body)
-			length = int64(len(before)+len(after)) + x.fault.Bytes
-		}
-		x.w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
-	}
-	responded(x.fault.Place != MidResponse || bodiless && x.fault.Kind == Trickles)
-	x.w.WriteHeader(status)
-	if bodiless {
+	maps.Copy(x.w.Header(), header)
+	if status == http.StatusNoContent || status == http.StatusNotModified {
 		body = nil
+	} else {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	if err := x.sendBody(body, responded); err != nil {
-		responded(false)
-		return ErrEnded
-	}
-	return nil
-}
-
-func (x *Exchange) sendBody(body []byte, responded func(bool)) error {
-	if x.fault.Place == MidResponse && x.fault.Kind != Trickles && x.fault.Kind != Swells {
+	responded(x.fault.Place != MidResponse)
+	x.w.WriteHeader(status)
+	if x.fault.Place == MidResponse {
 		half := len(body) / 2
 		_, _ = x.w.Write(body[:half])
 		body = body[half:]
@@ -200,46 +183,12 @@ func (x *Exchange) sendBody(body []byte, responded func(bool)) error {
 			return err
 		}
 	}
-	if body == nil {
+	if len(body) == 0 {
 		return nil
 	}
-	switch x.fault.Kind {
-	case Trickles:
-		return x.sendSlowly(body, responded)
-	case Swells:
-		return x.sendPadded(body)
-	}
-	_, err := x.w.Write(body)
-	return err
-}
-
-func (x *Exchange) sendSlowly(body []byte, responded func(bool)) error {
-	for i := range body {
-		if err := x.pause(x.fault.Delay); err != nil {
-			return err
-		}
-		responded(i == len(body)-1)
-		if _, err := x.w.Write(body[i : i+1]); err != nil {
-			return err
-		}
-		if err := http.NewResponseController(x.w).Flush(); err != nil {
-			return err
-		}
+	if _, err := x.w.Write(body); err != nil {
+		responded(false)
+		return ErrEnded
 	}
 	return nil
-}
-
-func (x *Exchange) sendPadded(body []byte) error {
-	before, after := padding(body)
-	if _, err := x.w.Write(before); err != nil {
-		return err
-	}
-	chunk := bytes.Repeat([]byte("x"), 32<<10)
-	for left := x.fault.Bytes; left > 0; left -= int64(len(chunk)) {
-		if _, err := x.w.Write(chunk[:min(left, int64(len(chunk)))]); err != nil {
-			return err
-		}
-	}
-	_, err := x.w.Write(after)
-	return err
 }

@@ -3,7 +3,6 @@ package network
 import (
 	"bytes"
 	"net"
-	"time"
 )
 
 // Place is the moment at which a fault strikes.
@@ -26,11 +25,8 @@ const (
 	Responds       // another response is sent than the service's
 	Closes         // the connection ends
 	Stalls         // nothing more is read or sent
-	Trickles       // the response is sent byte by byte
 	Truncates      // the JSON is cut, the response is complete
-	Halves         // the same, and the response says so
 	Garbles        // the response is no JSON
-	Swells         // the response is much longer
 	ActsLate       // the service acts after the response
 	Refuses        // the connection is refused
 	TakesOver      // the test has the connection
@@ -40,9 +36,8 @@ const (
 type Fault struct {
 	Kind  Kind
 	Place Place
-	Reset bool          // RST instead of FIN
-	Bytes int64         // of the body until MidUpload; added by Swells
-	Delay time.Duration // between two bytes of Trickles
+	Reset bool  // RST instead of FIN
+	Bytes int64 // of the body until MidUpload
 	Take  func(net.Conn)
 }
 
@@ -61,7 +56,7 @@ func (f Fault) interruptsBody() bool {
 // Corrupt returns the body of a response as the fault sends it.
 func (x *Exchange) Corrupt(body []byte) []byte {
 	switch x.fault.Kind {
-	case Truncates, Halves:
+	case Truncates:
 		return body[:len(body)/2]
 	case Garbles:
 		garbled := bytes.Replace(body, []byte(`":`), []byte(`" =>`), 1)
@@ -71,20 +66,4 @@ func (x *Exchange) Corrupt(body []byte) []byte {
 		return garbled
 	}
 	return body
-}
-
-// padding returns what surrounds the filler, so that the whole is still JSON: a first member of the
-// object, or a first element of the array. To anything else, such as a picture, the filler is appended.
-func padding(body []byte) (before, after []byte) {
-	if len(body) < 2 || body[0] != '{' && body[0] != '[' {
-		return body, nil
-	}
-	before, after = []byte(`{"padding":"`), append([]byte(`",`), body[1:]...)
-	if body[0] == '[' {
-		before = []byte(`["`)
-	}
-	if body[1] == '}' || body[1] == ']' {
-		after = []byte{'"', body[1]}
-	}
-	return before, after
 }

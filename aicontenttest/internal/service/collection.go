@@ -1,8 +1,7 @@
 package service
 
 import (
-	"crypto/sha256"
-	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,8 +13,7 @@ import (
 // A Collection holds the records of one resource, oldest first. It is safe for concurrent use.
 type Collection struct {
 	*contract.Resource
-	uuids  bool
-	unique bool // no two records of an account have the same name, but for those that Add adds
+	unique bool // requests cannot give two records the same name
 
 	mu   sync.RWMutex
 	rows []*Record
@@ -24,11 +22,11 @@ type Collection struct {
 }
 
 func newCollection(r *contract.Resource, config Config) *Collection {
-	return &Collection{Resource: r, uuids: config.UUIDs, unique: config.UniqueNames, byID: make(map[string]*Record)}
+	return &Collection{Resource: r, unique: config.UniqueNames, byID: make(map[string]*Record)}
 }
 
-// Add keeps a record. It assigns the id and the times where they are missing. A record with the same id is
-// replaced. Times are kept in whole seconds.
+// Add keeps a record. It sets a missing ID and missing times, and replaces a record with the same ID. Times are kept in
+// whole seconds.
 func (c *Collection) Add(r Record) *Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,17 +37,20 @@ func (c *Collection) Add(r Record) *Record {
 func (c *Collection) store(r Record) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.taken(&r) {
-		return nil, nameTaken()
+	if refusal := c.checkName(&r); refusal != nil {
+		return nil, refusal
 	}
 	return c.add(r), nil
 }
 
-// taken reports whether another record of the account has the name, where names are unique. It wants the lock held.
-func (c *Collection) taken(r *Record) bool {
-	return c.unique && slices.ContainsFunc(c.rows, func(other *Record) bool {
-		return other.ID != r.ID && other.account == r.account && other.folded == fold(r.Name)
-	})
+// checkName refuses the name of another record if names are unique. It wants the lock held.
+func (c *Collection) checkName(r *Record) *Result {
+	taken := func(other *Record) bool { return other.ID != r.ID && other.folded == fold(r.Name) }
+	if !c.unique || !slices.ContainsFunc(c.rows, taken) {
+		return nil
+	}
+	problem := Problem{"name", "The name has already been taken."}
+	return &Result{Status: http.StatusUnprocessableEntity, Problems: []Problem{problem}}
 }
 
 // add wants the lock held.
@@ -67,7 +68,7 @@ func (c *Collection) add(r Record) *Record {
 	if r.ID == "" {
 		r.ID = c.newID()
 	}
-	if old, taken := c.byID[r.ID]; taken {
+	if old := c.byID[r.ID]; old != nil {
 		c.drop(old)
 	}
 	c.rows = append(c.rows, &r)
@@ -75,52 +76,44 @@ func (c *Collection) add(r Record) *Record {
 	return &r
 }
 
-// newID returns an id that no record has. Ids are the same in every run, and UUIDs differ between
-// collections. It wants the lock held.
+// newID returns an ID that no record has. It wants the lock held.
 func (c *Collection) newID() string {
 	for n := c.last; ; n++ {
-		id := strconv.Itoa(n)
-		if c.uuids {
-			sum := sha256.Sum256([]byte(c.Name + id))
-			sum[6] = sum[6]&0x0f | 0x40
-			sum[8] = sum[8]&0x3f | 0x80
-			id = fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-		}
-		if _, taken := c.byID[id]; !taken {
+		if id := strconv.Itoa(n); c.byID[id] == nil {
 			return id
 		}
 	}
 }
 
-// Find returns the record with the id, of any account.
-func (c *Collection) Find(id string) (*Record, bool) {
+func (c *Collection) find(id string) (*Record, *Result) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	r, ok := c.byID[id]
-	return r, ok
+	return c.get(id)
 }
 
-// find returns the record with the id if it is the account's. It wants the lock held.
-func (c *Collection) find(id string, account int) (*Record, bool) {
-	r, ok := c.byID[id]
-	return r, ok && r.account == account
+// get wants the lock held.
+func (c *Collection) get(id string) (*Record, *Result) {
+	if r := c.byID[id]; r != nil {
+		return r, nil
+	}
+	return nil, notFound()
 }
 
 // change replaces the record by an edited copy, unless the edit changes nothing or takes another record's name.
-func (c *Collection) change(id string, account int, edit func(*Record)) (*Record, *Result) {
+func (c *Collection) change(id string, edit func(*Record)) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, ok := c.find(id, account)
-	if !ok {
-		return nil, notFound()
+	old, refusal := c.get(id)
+	if refusal != nil {
+		return nil, refusal
 	}
 	changed := *old
 	edit(&changed)
-	switch {
-	case changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite:
+	if changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite {
 		return old, nil
-	case changed.Name != old.Name && c.taken(&changed):
-		return nil, nameTaken()
+	}
+	if refusal := c.checkName(&changed); refusal != nil && changed.Name != old.Name {
+		return nil, refusal
 	}
 	if changed.Result != old.Result {
 		changed.ready = time.Time{}
@@ -132,14 +125,14 @@ func (c *Collection) change(id string, account int, edit func(*Record)) (*Record
 	return &changed, nil
 }
 
-func (c *Collection) remove(id string, account int) (*Record, bool) {
+func (c *Collection) remove(id string) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := c.find(id, account)
-	if ok {
+	r, refusal := c.get(id)
+	if refusal == nil {
 		c.drop(r)
 	}
-	return r, ok
+	return r, refusal
 }
 
 // drop wants the lock held.
@@ -155,7 +148,7 @@ func (c *Collection) index(r *Record) int {
 	return i
 }
 
-// All returns what convert makes of each record, oldest first.
+// All converts each record, oldest first.
 func All[T any](c *Collection, convert func(*Record) T) []T {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -29,31 +29,29 @@ func last(values url.Values, name string) (value string, present bool) {
 
 var errTooLarge = errors.New("form too large")
 
-// readForm reads a body of the media type. It returns the problems with the file parts, and a refusal
-// where the body cannot be read.
-func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
+// readForm reads a body of the media type. It returns a refusal if the body cannot be read.
+func (r *reader) readForm(mediaType string) *Result {
 	r.Form = url.Values{}
 	contentType := r.Header.Get("Content-Type")
 	if contentType == "" && r.ContentLength == 0 {
-		return nil, nil
+		return nil
 	}
 	if r.config.NoChunks && r.ContentLength < 0 {
 		_, _ = io.Copy(io.Discard, r.Body)
-		return nil, nil
+		return nil
 	}
 	given, params, err := mime.ParseMediaType(contentType)
 	if err != nil || given != mediaType {
-		r.violate(RuleContentType, "Content-Type", contentType)
+		r.violate("content-type", "Content-Type", contentType)
 		if !r.config.Lenient {
-			return nil, refused(http.StatusUnsupportedMediaType, unsupported(contentType, mediaType))
+			return refused(http.StatusUnsupportedMediaType, unsupported(contentType, mediaType))
 		}
 	}
-	var problems []Problem
 	switch {
 	case given == contract.URLEncoded:
 		err = r.readURLEncoded()
 	case given == contract.Multipart && r.method == http.MethodPost:
-		problems, err = r.readMultipart(params["boundary"])
+		err = r.readMultipart(params["boundary"])
 	case strings.HasSuffix(given, "json"):
 		err = r.readJSON()
 	default:
@@ -63,21 +61,21 @@ func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
 	_, drainErr := io.Copy(io.Discard, r.Body)
 	switch {
 	case drainErr != nil: // the connection broke
-		return nil, refused(http.StatusBadRequest, "Bad Request.")
+		return refused(http.StatusBadRequest, "Bad Request.")
 	case errors.Is(err, errTooLarge):
-		return nil, refused(http.StatusRequestEntityTooLarge, "Content Too Large.")
+		return refused(http.StatusRequestEntityTooLarge, "Content Too Large.")
 	case err != nil:
-		rule := RuleBody
+		rule := "body"
 		if given == contract.Multipart {
-			rule = RuleMultipart
+			rule = "multipart"
 		}
 		r.violate(rule, "", "")
-		return nil, refused(http.StatusBadRequest, "Bad Request.")
+		return refused(http.StatusBadRequest, "Bad Request.")
 	}
-	return problems, nil
+	return nil
 }
 
-// unsupported says which content type was given and which one is expected.
+// unsupported returns the message about a wrong content type.
 func unsupported(given, expected string) string {
 	text := fmt.Sprintf("The body is of the type %q. ", given)
 	if given == "" {
@@ -126,45 +124,39 @@ func (r *reader) readJSON() error {
 }
 
 // readMultipart reads the parts one by one; files are not held in memory.
-func (r *reader) readMultipart(boundary string) (problems []Problem, err error) {
+func (r *reader) readMultipart(boundary string) error {
 	if boundary == "" {
-		return nil, errors.New("no boundary")
+		return errors.New("no boundary")
 	}
 	parts := multipart.NewReader(r.Body, boundary)
 	left := maxFormBytes
 	for {
 		part, err := parts.NextRawPart()
 		if err == io.EOF {
-			return problems, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		disposition, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 		name := params["name"]
 		if err != nil || disposition != "form-data" || name == "" {
-			return nil, errors.New("a part that is no form field")
+			return errors.New("a part that is no form field")
 		}
 		fileName, isFile := params["filename"]
 		known, _ := contract.Find(r.Route.Collection.Store, name)
-		refuse := func(rule, message string) {
-			r.violate(rule, name, fileName)
-			if !r.config.Lenient {
-				problems = append(problems, Problem{name, "The " + label(name) + " field " + message})
-			}
-		}
-		switch {
-		case known.Kind == contract.Audio && r.Upload != nil:
-			refuse(RuleRepeated, "must be given once.")
-		case known.Kind == contract.Audio && fileName == "":
-			refuse(RuleFileName, "must be a file.")
-		case known.Kind == contract.Audio:
+		switch isAudio := known.Kind == contract.Audio; {
+		case isAudio && r.Upload == nil && fileName != "":
 			r.Upload, err = receive(part, fileName, part.Header.Get("Content-Type"), r.config.KeepUploads)
-		case isFile && !r.config.Allowed[name]:
-			// To PHP, too, a file is no value of a text field.
-			refuse(RuleUndocumentedField, "is no file of the API.")
-		case isFile:
+		case (isAudio || isFile) && r.config.Lenient, isFile && r.config.Allowed[name]:
 			// Read and dropped.
+		case isAudio && r.Upload != nil:
+			r.reject("repeated", name, fileName, "The :attribute field must be given once.")
+		case isAudio:
+			r.reject("file-name", name, fileName, "The :attribute field must be a file.")
+		case isFile:
+			// To PHP, too, a file is no value of a text field.
+			r.reject("undocumented-field", name, fileName, "The :attribute field is no file of the API.")
 		default:
 			var value []byte
 			value, err = readLimited(part, left)
@@ -172,7 +164,7 @@ func (r *reader) readMultipart(boundary string) (problems []Problem, err error) 
 			r.Form.Add(name, string(value))
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

@@ -20,7 +20,6 @@ type Query struct {
 	Page, PerPage int
 	SizeGiven     bool // PerPage is not the default
 
-	account     int
 	search      *regexp.Regexp // nil for none
 	searchBy    string
 	equal       map[string]string // resolution, style, medium, filter
@@ -70,7 +69,7 @@ func (r *reader) query() Query {
 		return v
 	}
 	q := Query{
-		Page: 1, PerPage: c.PerPage, account: r.account,
+		Page: 1, PerPage: c.PerPage,
 		searchBy: cmp.Or(given("search_by"), "name"),
 		equal:    make(map[string]string),
 		byName:   given("sort_by") == "name",
@@ -106,10 +105,7 @@ func positive(s string) (int, bool) {
 }
 
 func (q *Query) matches(r *Record) bool {
-	if r.account != q.account || q.favorite != nil && r.Favorite != *q.favorite {
-		return false
-	}
-	if time.Now().Before(r.listed) {
+	if time.Now().Before(r.listed) || q.favorite != nil && r.Favorite != *q.favorite {
 		return false
 	}
 	for name, want := range q.equal {

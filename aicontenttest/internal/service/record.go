@@ -14,10 +14,9 @@ type Record struct {
 	Upload                    Upload
 	CreatedAt, UpdatedAt      time.Time
 
-	account int       // whose record it is
-	folded  string    // the name in lower case, for searching and sorting
-	ready   time.Time // when the result is there; for both, zero is at once
-	listed  time.Time // when lists show it
+	folded string    // the name in lower case, for searching and sorting
+	ready  time.Time // when the result is there; for both, zero is at once
+	listed time.Time // when lists show it
 }
 
 // Pending reports whether the result is not there yet: the text of a transcription, or the picture of an image.

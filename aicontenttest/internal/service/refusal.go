@@ -43,13 +43,10 @@ func (r *reader) refuse() {
 	if r.method == http.MethodGet {
 		return
 	}
-	find, id := r.Route.Collection, r.Route.ID
 	r.act = func() Result {
-		if id != "" {
-			find.mu.RLock()
-			defer find.mu.RUnlock()
-			if _, found := find.find(id, r.account); !found {
-				return *notFound()
+		if r.Route.ID != "" {
+			if _, refusal := r.Route.Collection.find(r.Route.ID); refusal != nil {
+				return *refusal
 			}
 		}
 		return Result{Status: http.StatusOK, Refusal: r.nextRefusal()}

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,18 +13,17 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
-// Config says what the service accepts.
+// Config configures a service.
 type Config struct {
 	Lenient      bool            // overlook what the API does not allow
 	Allowed      map[string]bool // undocumented parameters and fields that are accepted
 	BooleanWords bool            // true and false instead of 1 and 0
 	KeepUploads  bool            // keep the bytes of files
-	UUIDs        bool            // ids that are no numbers
 	NewerValues  bool            // what newer deployments accept
 	Cursors      bool            // pages are found by cursor, not by number
-	AudioTypes   bool            // refuse files that are not of a type in audioTypes
+	AudioTypes   bool            // refuse files of unknown formats
 	LengthLimits bool            // refuse longer names and descriptions
-	UniqueNames  bool            // refuse a name that another record of the account has
+	UniqueNames  bool            // refuse the name of another record
 	NoChunks     bool            // see a chunked body as empty
 	Rewrites     bool            // keep other texts than were sent
 	SaysNo       bool            // refuse every change with status 200
@@ -53,35 +53,35 @@ func New(config Config) *Service {
 	}
 }
 
-// A Request is what the service reads of an HTTP request.
+// A Request is an HTTP request to the service.
 type Request struct {
 	*http.Request
-	Body  io.Reader // read instead of that of the HTTP request
+	Body  io.Reader // replaces the body of the HTTP request
 	Route Route
 	Query url.Values
-	Keys  [][]string // the API keys of each account
+	Keys  []string // the API keys
 }
 
-// A Violation is something in a request that the API does not allow.
+// A Violation is a part of a request that breaks a rule of the API.
 type Violation struct{ Rule, Field, Value string }
 
-// A Problem is what the validator says about a field.
+// A Problem is a message of the validator about a field.
 type Problem struct{ Field, Message string }
 
-// A Reading is what a request holds.
+// A Reading is a request that was read and judged.
 type Reading struct {
 	Form       url.Values // without files
 	Upload     *Upload
 	Violations []Violation
-	// Refusal is the result where the request must not be acted on; else nil.
+	// Refusal is the result of a request that must not be executed, otherwise nil.
 	Refusal *Result
 	act     func() Result
 }
 
-// Act does what the request asks for. There must be no refusal.
+// Act executes the request. There must be no refusal.
 func (r *Reading) Act() Result { return r.act() }
 
-// A Result is what became of a request. Record and Page are nil where there are none.
+// A Result is the result of a request. Record and Page are nil if there are none.
 type Result struct {
 	Status     int
 	Collection *Collection
@@ -92,34 +92,25 @@ type Result struct {
 	Problems   []Problem // of a form or query that was refused
 	Allow      []string  // methods, with 405
 	NoKey      bool      // the key is missing or wrong
-	NoRoute    bool      // there is nothing at the path
+	NoRoute    bool      // the path leads nowhere
 	Refusal    string    // the body of a 200 that refuses
 }
 
 // Acted reports whether the request was executed.
 func (r *Result) Acted() bool { return r.Status < 300 && r.Refusal == "" }
 
-// refused is a result that says why a request is not executed.
-func refused(status int, message string) *Result {
-	return &Result{Status: status, Message: message}
-}
+func refused(status int, message string) *Result { return &Result{Status: status, Message: message} }
 
 func notFound() *Result { return refused(http.StatusNotFound, "Resource not found.") }
-
-// nameTaken refuses a name that another record has, as Laravel's rule unique does.
-func nameTaken() *Result {
-	problem := Problem{"name", "The name has already been taken."}
-	return &Result{Status: http.StatusUnprocessableEntity, Problems: []Problem{problem}}
-}
 
 // reader reads one request.
 type reader struct {
 	Request
 	Reading
-	config  Config
-	turns   *turns
-	method  string
-	account int
+	config   Config
+	turns    *turns
+	method   string
+	problems []Problem
 }
 
 // Read reads and judges a request.
@@ -135,74 +126,82 @@ func (r *reader) read() *Result {
 	}
 	switch {
 	case r.Route.Methods == nil:
-		r.violate(RulePath, "", "")
+		r.violate("path", "", "")
 		return &Result{Status: http.StatusNotFound, NoRoute: true}
 	case r.config.Lenient && r.method == http.MethodOptions:
 		return &Result{Status: http.StatusOK, Allow: r.Route.Methods}
 	case r.Route.Operation(r.method) == "":
-		r.violate(RuleMethod, "", "")
-		refusal := refused(http.StatusMethodNotAllowed, "The "+r.method+" method is not supported for this route. "+
-			"Supported methods: "+strings.Join(r.Route.Methods, ", ")+".")
-		refusal.Allow = r.Route.Methods
-		return refusal
+		r.violate("method", "", "")
+		message := fmt.Sprintf("The %s method is not supported for this route. Supported methods: %s.",
+			r.method, strings.Join(r.Route.Methods, ", "))
+		return &Result{Status: http.StatusMethodNotAllowed, Message: message, Allow: r.Route.Methods}
 	case r.Route.Picture:
-		// Whoever has the URL may fetch the picture, without a key.
+		// Anyone may fetch a picture by its URL, without a key.
 		r.act = r.picture
 		return nil
 	case !r.authorized():
-		refusal := refused(http.StatusUnauthorized, "Unauthenticated.")
-		refusal.NoKey = true
-		return refusal
+		return &Result{Status: http.StatusUnauthorized, Message: "Unauthenticated.", NoKey: true}
 	case r.method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
-		r.violate(RuleAccept, "Accept", r.Header.Get("Accept"))
+		r.violate("accept", "Accept", r.Header.Get("Accept"))
 		return refused(http.StatusNotAcceptable,
 			"The request does not accept JSON. Send the header Accept: application/json.")
 	}
-	problems, refusal := r.readInput()
-	if refusal == nil && !r.validText() {
-		refusal = refused(http.StatusInternalServerError, "Server Error")
-	}
-	if refusal == nil && len(problems) > 0 {
-		refusal = &Result{Status: http.StatusUnprocessableEntity, Problems: problems}
-	}
+	refusal := r.readInput()
 	if r.config.SaysNo {
 		r.refuse()
+	}
+	switch {
+	case refusal != nil:
+		return refusal
+	case !r.validText():
+		return refused(http.StatusInternalServerError, "Server Error")
+	case len(r.problems) > 0:
+		return &Result{Status: http.StatusUnprocessableEntity, Problems: r.problems}
+	}
+	return nil
+}
+
+// readInput reads query and body and selects the action. It returns a refusal if the body cannot be read.
+func (r *reader) readInput() *Result {
+	c := r.Route.Collection
+	var parameters []contract.Field // of the query
+	switch {
+	case r.method == http.MethodPost:
+		r.act = r.store
+	case r.method == http.MethodDelete:
+		r.act = r.remove
+	case r.method != http.MethodGet:
+		r.act = r.update
+	case r.Route.ID != "":
+		r.act = r.show
+	default:
+		r.act, parameters = r.list, c.List
+	}
+	r.checkQuery(parameters)
+	mediaType, fields := contract.URLEncoded, c.Update
+	switch r.method {
+	case http.MethodGet, http.MethodDelete:
+		return r.readNoBody()
+	case http.MethodPost:
+		mediaType, fields = c.MediaType, c.Store
+	}
+	refusal := r.readForm(mediaType)
+	if refusal == nil {
+		r.checkForm(fields)
 	}
 	return refusal
 }
 
-// readInput reads query and body and decides what the request does.
-func (r *reader) readInput() ([]Problem, *Result) {
-	coll := r.Route.Collection
-	switch r.method {
-	case http.MethodGet, http.MethodDelete:
-		var parameters []contract.Field
-		r.act = r.show
-		if r.method == http.MethodDelete {
-			r.act = r.remove
-		} else if r.Route.ID == "" {
-			r.act, parameters = r.list, coll.List
-		}
-		problems := r.checkQuery(parameters)
-		if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
-			r.violate(RuleBody, "", "")
-			if !r.config.Lenient {
-				return nil, refused(http.StatusBadRequest, "Bad Request.")
-			}
-		}
-		return problems, nil
+// readNoBody refuses a body.
+func (r *reader) readNoBody() *Result {
+	if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n == 0 {
+		return nil
 	}
-	mediaType, fields := contract.URLEncoded, coll.Update
-	r.act = r.update
-	if r.method == http.MethodPost {
-		mediaType, fields, r.act = coll.MediaType, coll.Store, r.store
+	r.violate("body", "", "")
+	if r.config.Lenient {
+		return nil
 	}
-	problems := r.checkQuery(nil)
-	fileProblems, refusal := r.readForm(mediaType)
-	if refusal != nil {
-		return nil, refusal
-	}
-	return append(problems, r.checkForm(fields, fileProblems)...), nil
+	return refused(http.StatusBadRequest, "Bad Request.")
 }
 
 // input returns a form field. To lenient servers, as to Laravel, the query counts too.
@@ -214,7 +213,7 @@ func (r *reader) input(name string) (value string, present bool) {
 	return value, present
 }
 
-// kept is what the service keeps of a field.
+// kept returns the value of a field that the service keeps.
 func (r *reader) kept(field, value string) string {
 	if r.config.Rewrites {
 		return rewritten(field, value)
@@ -223,17 +222,11 @@ func (r *reader) kept(field, value string) string {
 }
 
 func (r *reader) list() Result {
-	coll := r.Route.Collection
-	return Result{Status: http.StatusOK, Collection: coll, Page: coll.page(r.query())}
+	c := r.Route.Collection
+	return Result{Status: http.StatusOK, Collection: c, Page: c.page(r.query())}
 }
 
-func (r *reader) one(record *Record, ok bool) Result {
-	if !ok {
-		return *notFound()
-	}
-	return r.result(record, nil)
-}
-
+// result returns the result with the record, unless there is a refusal.
 func (r *reader) result(record *Record, refusal *Result) Result {
 	if refusal != nil {
 		return *refusal
@@ -241,22 +234,20 @@ func (r *reader) result(record *Record, refusal *Result) Result {
 	return Result{Status: http.StatusOK, Collection: r.Route.Collection, Record: record}
 }
 
-func (r *reader) show() Result {
-	coll := r.Route.Collection
-	coll.mu.RLock()
-	defer coll.mu.RUnlock()
-	return r.one(coll.find(r.Route.ID, r.account))
-}
+func (r *reader) show() Result { return r.result(r.Route.Collection.find(r.Route.ID)) }
 
 func (r *reader) picture() Result {
-	record, ok := r.Route.Collection.Find(r.Route.ID)
-	return r.one(record, ok && !record.Pending())
+	record, refusal := r.Route.Collection.find(r.Route.ID)
+	if refusal == nil && record.Pending() {
+		refusal = notFound()
+	}
+	return r.result(record, refusal)
 }
 
 func (r *reader) store() Result {
-	coll := r.Route.Collection
-	record := Record{account: r.account}
-	for _, field := range coll.Store {
+	c := r.Route.Collection
+	var record Record
+	for _, field := range c.Store {
 		if v, ok := r.input(field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
 			*record.Value(field.Name) = r.kept(field.Name, v)
 		}
@@ -267,7 +258,7 @@ func (r *reader) store() Result {
 	}
 	now := time.Now()
 	record.ready, record.listed = now.Add(r.config.ResultDelay), now.Add(r.config.ListDelay)
-	result := r.result(coll.store(record))
+	result := r.result(c.store(record))
 	if result.Acted() {
 		result.Status = http.StatusCreated
 	}
@@ -276,9 +267,9 @@ func (r *reader) store() Result {
 
 // update changes the fields that were sent, with PUT as with PATCH.
 func (r *reader) update() Result {
-	coll := r.Route.Collection
-	return r.result(coll.change(r.Route.ID, r.account, func(record *Record) {
-		for _, field := range coll.Update {
+	c := r.Route.Collection
+	return r.result(c.change(r.Route.ID, func(record *Record) {
+		for _, field := range c.Update {
 			v, present := r.input(field.Name)
 			if !present {
 				continue
@@ -293,7 +284,7 @@ func (r *reader) update() Result {
 }
 
 func (r *reader) remove() Result {
-	result := r.one(r.Route.Collection.remove(r.Route.ID, r.account))
+	result := r.result(r.Route.Collection.remove(r.Route.ID))
 	result.Deleted = result.Acted()
 	return result
 }
