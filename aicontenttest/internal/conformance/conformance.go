@@ -2,18 +2,20 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
-	"sync"
+	"strings"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
-// TB is what the suite needs of a test.
+// TB is the part of a test that the suite uses.
 type TB interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -22,149 +24,300 @@ type TB interface {
 }
 
 // A Suite is one run of the scenarios.
-type Suite struct {
+type Suite []*part
+
+// A part of the suite tests one collection. Its records are a model of the service: a scenario changes them as it
+// changes the service, and computes from them how the service must respond.
+type part struct {
+	api
+	run       string // begins the names of the run's records, and of no others
 	client    *aicontent.Client
 	newClient func(...aicontent.Option) *aicontent.Client
-	// run is how the names of its records begin, and no other's.
-	run string
-
-	images, transcriptions []aicontent.ID // in the order of creation
-
-	mu     sync.Mutex
-	remove []func(context.Context) error
+	forms     []*record      // of the records to create, in the order of their names
+	records   []*record      // in the order of creation
+	created   []aicontent.ID // even those deleted since
 }
 
-// A Scenario is one thing that the API promises.
+// A Scenario is a promise of the API.
 type Scenario struct {
 	Name string
 	Run  func(TB)
 }
 
 // New returns a suite that gets its clients from newClient. The names of its records begin with run.
-func New(run string, newClient func(...aicontent.Option) *aicontent.Client) *Suite {
-	return &Suite{client: newClient(), newClient: newClient, run: run}
+func New(run string, newClient func(...aicontent.Option) *aicontent.Client) Suite {
+	client := newClient()
+	return Suite{
+		{api: images, run: run, client: client, newClient: newClient, forms: imageForms(run)},
+		{api: transcriptions, run: run, client: client, newClient: newClient, forms: transcriptionForms(run)},
+	}
 }
 
 // Scenarios returns the scenarios in their order: later ones use records of earlier ones.
-func (s *Suite) Scenarios() []Scenario {
-	return slices.Concat(s.imageScenarios(), s.transcriptionScenarios(), s.errorScenarios())
-}
-
-// after makes all scenarios but the first fail if the first has not created the records that they use.
-func after(scenarios []Scenario, created func() bool) []Scenario {
-	for i, scenario := range scenarios[1:] {
-		scenarios[i+1].Run = func(t TB) {
-			if !created() {
-				t.Fatalf("not run: %q has not created all of its records", scenarios[0].Name)
+func (s Suite) Scenarios() (list []Scenario) {
+	for _, p := range s {
+		add := func(name string, run func(TB)) { list = append(list, Scenario{p.resource.Name + "/" + name, run}) }
+		add("store", p.testStore)
+		add("show", p.testShow)
+		for _, name := range []string{"resolution", "style", "medium", "filter"} {
+			if _, found := contract.Find(p.resource.List, name); found {
+				add("list by "+name, func(t TB) { p.testSetting(t, name) })
 			}
-			scenario.Run(t)
 		}
-	}
-	return scenarios
-}
-
-// created has the record removed at the end.
-func (s *Suite) created(remove func(context.Context) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove = append(s.remove, remove)
-}
-
-// RemoveAll deletes the records of the run.
-func (s *Suite) RemoveAll(t TB) {
-	for _, remove := range s.remove {
-		if err := remove(context.Background()); err != nil && !errors.Is(err, aicontent.ErrNotFound) {
-			t.Errorf("a record of %q was not deleted: %v", s.run, err)
-		}
-	}
-}
-
-func (s *Suite) name(format string, args ...any) string {
-	return s.run + " " + fmt.Sprintf(format, args...)
-}
-
-func (s *Suite) storeImage(t TB, params aicontent.ImageStoreParams) *aicontent.Image {
-	t.Helper()
-	image, err := s.client.Images.Store(context.Background(), params)
-	if err != nil {
-		t.Fatalf("store %+v: %v", params, err)
-	}
-	s.created(func(ctx context.Context) error { return s.client.Images.Delete(ctx, image.ID) })
-	return image
-}
-
-func (s *Suite) storeTranscription(t TB, params aicontent.TranscriptionStoreParams) *aicontent.Transcription {
-	t.Helper()
-	transcription, err := s.client.Transcriptions.Store(context.Background(), params)
-	if err != nil {
-		t.Fatalf("store %q: %v", params.Name, err)
-	}
-	s.created(func(ctx context.Context) error { return s.client.Transcriptions.Delete(ctx, transcription.ID) })
-	return transcription
-}
-
-// listedImages returns the ids of the images of this run that the parameters select.
-func (s *Suite) listedImages(t TB, params aicontent.ImageListParams) []aicontent.ID {
-	t.Helper()
-	params.Search, params.PerPage = cmp.Or(params.Search, s.run), cmp.Or(params.PerPage, aicontent.PerPage100)
-	images, err := aicontent.Collect(s.client.Images.All(context.Background(), params))
-	if err != nil {
-		t.Fatalf("list images %+v: %v", params, err)
-	}
-	return ids(images, func(image *aicontent.Image) aicontent.ID { return image.ID })
-}
-
-// listedTranscriptions does the same for transcriptions.
-func (s *Suite) listedTranscriptions(t TB, params aicontent.TranscriptionListParams) []aicontent.ID {
-	t.Helper()
-	params.Search, params.PerPage = cmp.Or(params.Search, s.run), aicontent.PerPage100
-	transcriptions, err := aicontent.Collect(s.client.Transcriptions.All(context.Background(), params))
-	if err != nil {
-		t.Fatalf("list transcriptions %+v: %v", params, err)
-	}
-	return ids(transcriptions, func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID })
-}
-
-func ids[T any](records []*T, id func(*T) aicontent.ID) (list []aicontent.ID) {
-	for _, record := range records {
-		list = append(list, id(record))
+		add("list by name", p.testSearch)
+		add("list in order", p.testOrder)
+		add("pages", p.testPages)
+		add("update by PATCH", func(t TB) { p.testUpdate(t, http.MethodPatch) })
+		add("update by PUT", func(t TB) { p.testUpdate(t, http.MethodPut) })
+		add("delete", p.testDelete)
+		add("errors", p.testErrors)
 	}
 	return list
 }
 
-// same compares ids and their order.
-func same(t TB, what string, want, got []aicontent.ID) {
+// RemoveAll deletes the records of the run.
+func (s Suite) RemoveAll(t TB) {
+	for _, p := range s {
+		for _, id := range p.created {
+			if err := p.remove(p.client, id); err != nil && !errors.Is(err, aicontent.ErrNotFound) {
+				t.Errorf("a record of %q was not deleted: %v", p.run, err)
+			}
+		}
+	}
+}
+
+func (p *part) testStore(t TB) {
+	for _, r := range p.forms {
+		got, err := p.store(p.client, r)
+		if err != nil {
+			t.Fatalf("store %q: %v", r.fields["name"], err)
+		}
+		p.created = append(p.created, got.id)
+		r.id, r.raw = got.id, got.raw
+		p.records = append(p.records, r)
+		compare(t, "store", r, got)
+	}
+}
+
+func (p *part) testShow(t TB) {
+	p.needsRecords(t)
+	for _, r := range p.records {
+		p.checkShow(t, r)
+	}
+}
+
+// needsRecords ends a scenario that has no records to work with.
+func (p *part) needsRecords(t TB) {
+	t.Helper()
+	if len(p.records) == 0 {
+		t.Fatalf("not run: %s/store has created no record", p.resource.Name)
+	}
+}
+
+func (p *part) checkShow(t TB, want *record) {
+	t.Helper()
+	got, err := p.show(p.client, want.id)
+	if err != nil {
+		t.Fatalf("show %s: %v", want.id, err)
+	}
+	compare(t, "show", want, got)
+}
+
+// compare compares a record with the model. Deployments may leave out a member, but must not send another value.
+func compare(t TB, call string, want, got *record) {
+	t.Helper()
+	if got.id == "" || got.id != want.id {
+		t.Errorf("%s: want the record %q, got %q", call, want.id, got.id)
+	}
+	for name, value := range got.fields {
+		wanted, known := want.fields[name]
+		if name == "result" && !known { // the service's own
+			continue
+		}
+		if hasMember(got.raw, name) && value != wanted {
+			t.Errorf("%s %s: %s: want %q, got %q", call, want.id, name, wanted, value)
+		}
+	}
+	if got.favorite != want.favorite {
+		t.Errorf("%s %s: favorite: want %v, got %v", call, want.id, want.favorite, got.favorite)
+	}
+}
+
+func hasMember(raw json.RawMessage, name string) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members) // the SDK takes only objects for records
+	_, found := members[name]
+	return found
+}
+
+// selected returns the records that a query must select, in its order. The names are in the order of creation.
+func (p *part) selected(q query) (ids []aicontent.ID) {
+	for _, r := range p.records {
+		selects := strings.Contains(r.fields[q.searched()], q.search) &&
+			(q.favorite == nil || *q.favorite == r.favorite)
+		for name, value := range q.settings {
+			selects = selects && r.fields[name] == value
+		}
+		if selects {
+			ids = append(ids, r.id)
+		}
+	}
+	if q.sort != aicontent.SortAsc {
+		slices.Reverse(ids)
+	}
+	return ids
+}
+
+// checkList compares a list with the model.
+func (p *part) checkList(t TB, what string, q query) {
+	t.Helper()
+	if q.search == "" {
+		q.search = p.run
+	}
+	got, err := p.all(p.client, q)
+	if err != nil {
+		t.Fatalf("list %s: %v", what, err)
+	}
+	checkIDs(t, "list "+what, p.selected(q), got)
+}
+
+func checkIDs(t TB, what string, want, got []aicontent.ID) {
 	t.Helper()
 	if !slices.Equal(want, got) {
 		t.Errorf("%s: want %v, got %v", what, want, got)
 	}
 }
 
-// sent compares a member with what was stored. Deployments may leave out a member, but must not send
-// another value.
-func sent[V ~string](t TB, raw json.RawMessage, name string, want, got V) {
-	t.Helper()
-	if hasMember(raw, name) && got != want {
-		t.Errorf("%s: want %q, got %q", name, want, got)
+func (p *part) testSetting(t TB, name string) {
+	p.needsRecords(t)
+	// Newer deployments have dropped some settings.
+	if !hasMember(p.records[0].raw, name) {
+		t.Logf("not checked: records have no %s", name)
+		return
+	}
+	field, _ := contract.Find(p.resource.List, name)
+	for _, value := range field.Values {
+		p.checkList(t, value, query{settings: map[string]string{name: value}})
 	}
 }
 
-func hasMember(raw json.RawMessage, name string) bool {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &members) // the SDK takes nothing but objects for records
-	_, ok := members[name]
-	return ok
+func (p *part) testSearch(t TB) {
+	p.needsRecords(t)
+	name := p.records[0].fields["name"]
+	p.checkList(t, "by a name", query{search: name})
+	p.checkList(t, "by a name, as search_by", query{search: name, searchBy: "name"})
+	p.checkList(t, "by an unknown name", query{search: p.run + " nothing"})
 }
 
-// reversed returns the ids in reverse order.
-func reversed(ids []aicontent.ID) []aicontent.ID {
-	ids = slices.Clone(ids)
-	slices.Reverse(ids)
-	return ids
+func (p *part) testOrder(t TB) {
+	p.needsRecords(t)
+	for _, by := range []aicontent.SortBy{"", aicontent.SortByID, aicontent.SortByName} {
+		p.checkList(t, "ascending by "+string(by), query{sortBy: by, sort: aicontent.SortAsc})
+		p.checkList(t, "descending by "+string(by), query{sortBy: by, sort: aicontent.SortDesc})
+	}
+	p.checkList(t, "in the default order", query{})
 }
 
-// fails checks that err matches the sentinel.
-func fails(t TB, what string, err, want error) {
+func (p *part) testPages(t TB) {
+	p.needsRecords(t)
+	for _, size := range []aicontent.PerPage{10, 25, 50, 100} {
+		q := query{search: p.run, perPage: size}
+		all, err := p.all(p.client, q)
+		p.checkPages(t, size, all, err)
+		pages, err := p.pages(p.client, q)
+		p.checkPages(t, size, slices.Concat(pages...), err)
+		if want := min(int(size), len(p.records)); len(pages) > 0 && len(pages[0]) != want {
+			t.Errorf("the first page of %d has %d records, not %d", size, len(pages[0]), want)
+		}
+	}
+}
+
+// checkPages compares the records of all pages with the model, or those of the first page with a deployment that does
+// not say which page follows.
+func (p *part) checkPages(t TB, size aicontent.PerPage, got []aicontent.ID, err error) {
+	t.Helper()
+	want := p.selected(query{})
+	if errors.Is(err, aicontent.ErrPagination) {
+		t.Logf("the deployment does not say whether more pages follow: %v", err)
+		want = want[:min(int(size), len(want))]
+	} else if err != nil {
+		t.Fatalf("pages of %d: %v", size, err)
+	}
+	checkIDs(t, fmt.Sprintf("pages of %d", size), want, got)
+}
+
+func (p *part) testUpdate(t TB, method string) {
+	p.needsRecords(t)
+	client, r := p.newClient(aicontent.WithUpdateMethod(method)), p.records[0]
+	name, result := r.fields["name"], (*string)(nil)
+	if _, found := contract.Find(p.resource.Update, "result"); found {
+		result = new(p.run + " said: 1 + 1 = 2 & so on, ü")
+	}
+	for _, form := range []change{
+		{name: new(name + " changed"), result: result},
+		{favorite: new(true)},
+		{name: &name, result: result, favorite: new(false)},
+	} {
+		got, err := p.update(client, r.id, form)
+		if err != nil {
+			t.Fatalf("update %s: %v", r.id, err)
+		}
+		form.apply(r)
+		compare(t, "update", r, got)
+		p.checkShow(t, r)
+		p.checkList(t, "of favorites", query{favorite: new(true)})
+		p.checkList(t, "of others", query{favorite: new(false)})
+		if result != nil {
+			p.checkList(t, "by a result", query{search: p.run + " said", searchBy: "result"})
+		}
+	}
+}
+
+func (p *part) testDelete(t TB) {
+	p.needsRecords(t)
+	id := p.records[0].id
+	if err := p.remove(p.client, id); err != nil {
+		t.Fatalf("delete: %v", err)
+	}
+	p.records = p.records[1:]
+	_, err := p.show(p.client, id)
+	checkError(t, "show a deleted record", err, aicontent.ErrNotFound)
+	checkError(t, "delete a deleted record", p.remove(p.client, id), aicontent.ErrNotFound)
+	p.checkList(t, "after a deletion", query{})
+}
+
+func (p *part) testErrors(t TB) {
+	const unknown = "999999999999"
+	// Unescaped, most of these IDs would lead to another path.
+	for _, id := range []aicontent.ID{unknown, "a?b", "a%b", "a#b", "ü", "a;b", "a+b"} {
+		_, err := p.show(p.client, id)
+		checkError(t, "show "+string(id), err, aicontent.ErrNotFound)
+	}
+	_, err := p.update(p.client, unknown, change{name: new("n")})
+	checkError(t, "update an unknown record", err, aicontent.ErrNotFound)
+	checkError(t, "delete an unknown record", p.remove(p.client, unknown), aicontent.ErrNotFound)
+
+	key := func(context.Context) (string, error) { return "not-the-key", nil }
+	_, err = p.all(p.newClient(aicontent.WithAPIKeySource(key)), query{})
+	checkError(t, "list with a wrong key", err, aicontent.ErrUnauthorized)
+
+	// The SDK would refuse a name of white space.
+	nameless := *p.forms[0]
+	nameless.fields = maps.Clone(nameless.fields)
+	delete(nameless.fields, "name")
+	got, err := p.store(p.client, &nameless, aicontent.WithFormField("name", " "), aicontent.WithoutValidation())
+	if err == nil {
+		p.created = append(p.created, got.id)
+	}
+	checkError(t, "store without a name", err, aicontent.ErrInvalid)
+	refusal, ok := errors.AsType[*aicontent.APIError](err)
+	if !ok || refusal.StatusCode != http.StatusUnprocessableEntity ||
+		refusal.Message == "" && len(refusal.Fields) == 0 {
+		t.Errorf("store without a name: want a 422 with a message or fields, got %v", err)
+	}
+}
+
+func checkError(t TB, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: want an error that matches %q, got %v", what, want, err)
