@@ -52,19 +52,19 @@ func (q query) searched() string { return cmp.Or(q.searchBy, "name") }
 
 // api has the calls of one collection. all lists records by iterating, pages by following next links.
 type api struct {
-	resource   *contract.Resource
-	store      func(*aicontent.Client, *record, ...aicontent.CallOption) (*record, error)
-	show       func(*aicontent.Client, aicontent.ID) (*record, error)
-	update     func(*aicontent.Client, aicontent.ID, change) (*record, error)
-	remove     func(*aicontent.Client, aicontent.ID) error
-	all        func(*aicontent.Client, query) ([]aicontent.ID, error)
-	pages      func(*aicontent.Client, query) ([][]aicontent.ID, error)
+	resource *contract.Resource
+	store    func(*aicontent.Client, *record, ...aicontent.CallOption) (*record, error)
+	show     func(*aicontent.Client, aicontent.ID) (*record, error)
+	update   func(*aicontent.Client, aicontent.ID, change) (*record, error)
+	remove   func(*aicontent.Client, aicontent.ID) error
+	all      func(*aicontent.Client, query) ([]aicontent.ID, error)
+	pages    func(*aicontent.Client, query) ([][]aicontent.ID, error)
 }
 
 var ctx = context.Background()
 
 var images = api{
-	resource:   contract.Images(),
+	resource: contract.Images(),
 	store: func(c *aicontent.Client, r *record, opts ...aicontent.CallOption) (*record, error) {
 		return imageRecord(c.Images.Store(ctx, aicontent.ImageStoreParams{
 			Name: r.fields["name"], Description: r.fields["description"],
@@ -114,7 +114,7 @@ func imageRecord(image *aicontent.Image, err error) (*record, error) {
 }
 
 var transcriptions = api{
-	resource:   contract.Transcriptions(),
+	resource: contract.Transcriptions(),
 	store: func(c *aicontent.Client, r *record, opts ...aicontent.CallOption) (*record, error) {
 		return transcriptionRecord(c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 			Name: r.fields["name"], File: r.file, Description: r.fields["description"],
