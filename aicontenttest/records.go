@@ -53,27 +53,30 @@ type Upload struct {
 // the server is [Lenient] or [Allow] names its field.
 func (s *Server) AddImage(i Image) Image {
 	return imageOf(s.add(s.service.Images, service.Record{
-		ID: i.ID, Name: i.Name, Description: i.Description, Resolution: i.Resolution,
-		Style: i.Style, Medium: i.Medium, Filter: i.Filter, Quality: i.Quality,
-		Favorite: i.Favorite, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+		ID: i.ID, Favorite: i.Favorite, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+		Text: map[string]string{
+			"name": i.Name, "description": i.Description, "resolution": i.Resolution,
+			"style": i.Style, "medium": i.Medium, "filter": i.Filter, "quality": i.Quality,
+		},
 	}))
 }
 
 // AddTranscription is [Server.AddImage] for transcriptions.
 func (s *Server) AddTranscription(t Transcription) Transcription {
 	return transcriptionOf(s.add(s.service.Transcriptions, service.Record{
-		ID: t.ID, Name: t.Name, Description: t.Description, Language: t.Language,
-		Result: t.Result, Favorite: t.Favorite, Upload: service.Upload(t.Upload),
+		ID: t.ID, Favorite: t.Favorite, Upload: service.Upload(t.Upload),
 		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		Text: map[string]string{
+			"name": t.Name, "description": t.Description, "language": t.Language, "result": t.Result,
+		},
 	}))
 }
 
 func (s *Server) add(c *service.Collection, r service.Record) *service.Record {
 	for _, f := range c.Store {
-		if f.Kind != contract.Choice || s.config.service.Lenient || s.config.service.Allowed[f.Name] {
-			continue
-		}
-		if value := *r.Value(f.Name); value != "" && !slices.Contains(f.Values, value) {
+		value := r.Text[f.Name]
+		known := value == "" || f.Kind != contract.Choice || slices.Contains(f.Values, value)
+		if !known && !s.config.service.Lenient && !s.config.service.Allowed[f.Name] {
 			s.fatalf("added record: unknown %s %q; Allow(%[1]q) permits it", f.Name, value)
 		}
 	}
@@ -92,16 +95,16 @@ func (s *Server) Transcriptions() []Transcription {
 
 func imageOf(r *service.Record) Image {
 	return Image{
-		ID: r.ID, Name: r.Name, Description: r.Description, Resolution: r.Resolution,
-		Style: r.Style, Medium: r.Medium, Filter: r.Filter, Quality: r.Quality,
+		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Resolution: r.Text["resolution"],
+		Style: r.Text["style"], Medium: r.Text["medium"], Filter: r.Text["filter"], Quality: r.Text["quality"],
 		Favorite: r.Favorite, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }
 
 func transcriptionOf(r *service.Record) Transcription {
 	return Transcription{
-		ID: r.ID, Name: r.Name, Description: r.Description, Language: r.Language,
-		Result: r.Result, Favorite: r.Favorite, Upload: Upload(r.Upload),
+		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Language: r.Text["language"],
+		Result: r.Text["result"], Favorite: r.Favorite, Upload: Upload(r.Upload),
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 	}
 }

@@ -90,7 +90,7 @@ func (b *book) created(c *service.Collection, r *service.Record, request int) {
 	if old := b.byID[c.Name+"/"+r.ID]; old != nil && !old.Deleted {
 		return // AddImage has replaced it
 	}
-	entry := &Record{Collection: c.Name, ID: r.ID, Name: r.Name, Request: request}
+	entry := &Record{Collection: c.Name, ID: r.ID, Name: r.Text["name"], Request: request}
 	b.records = append(b.records, entry)
 	b.byID[c.Name+"/"+r.ID] = entry
 }

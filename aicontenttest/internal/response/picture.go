@@ -13,8 +13,8 @@ func draw(image *service.Record) Response {
 	var png bytes.Buffer
 	// A buffer takes everything.
 	_ = picture.Draw(&png, picture.Params{
-		Description: image.Description, Resolution: image.Resolution,
-		Style: image.Style, Medium: image.Medium, Filter: image.Filter,
+		Description: image.Text["description"], Resolution: image.Text["resolution"],
+		Style: image.Text["style"], Medium: image.Text["medium"], Filter: image.Text["filter"],
 	})
 	return Response{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: png.Bytes()}
 }

@@ -36,7 +36,7 @@ func (w Writer) boolean(b bool) any {
 
 // text is a text of a record as it is sent.
 func (w Writer) text(r *service.Record, name string) string {
-	value := *r.Value(name)
+	value := r.Text[name]
 	switch name {
 	case "result":
 		if r.Pending() {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -45,7 +46,7 @@ func (c *Collection) store(r Record) (*Record, *Result) {
 
 // checkName refuses the name of another record if names are unique. It wants the lock held.
 func (c *Collection) checkName(r *Record) *Result {
-	taken := func(other *Record) bool { return other.ID != r.ID && other.folded == fold(r.Name) }
+	taken := func(other *Record) bool { return other.ID != r.ID && other.folded == fold(r.Text["name"]) }
 	if !c.unique || !slices.ContainsFunc(c.rows, taken) {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (c *Collection) add(r Record) *Record {
 		r.UpdatedAt = r.CreatedAt
 	}
 	r.CreatedAt, r.UpdatedAt = r.CreatedAt.Truncate(time.Second), r.UpdatedAt.Truncate(time.Second)
-	r.folded = fold(r.Name)
+	r.folded = fold(r.Text["name"])
 	c.last++
 	r.Seq = c.last
 	if r.ID == "" {
@@ -108,17 +109,18 @@ func (c *Collection) change(id string, edit func(*Record)) (*Record, *Result) {
 		return nil, refusal
 	}
 	changed := *old
+	changed.Text = maps.Clone(old.Text)
 	edit(&changed)
-	if changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite {
+	if maps.Equal(changed.Text, old.Text) && changed.Favorite == old.Favorite {
 		return old, nil
 	}
-	if refusal := c.checkName(&changed); refusal != nil && changed.Name != old.Name {
+	if refusal := c.checkName(&changed); refusal != nil && changed.Text["name"] != old.Text["name"] {
 		return nil, refusal
 	}
-	if changed.Result != old.Result {
+	if changed.Text["result"] != old.Text["result"] {
 		changed.ready = time.Time{}
 	}
-	changed.folded = fold(changed.Name)
+	changed.folded = fold(changed.Text["name"])
 	changed.UpdatedAt = time.Now().Truncate(time.Second)
 	c.rows[c.index(old)] = &changed
 	c.byID[id] = &changed

@@ -109,21 +109,17 @@ func (q *Query) matches(r *Record) bool {
 		return false
 	}
 	for name, want := range q.equal {
-		if *r.Value(name) != want {
+		if r.Text[name] != want {
 			return false
 		}
 	}
 	switch {
 	case q.search == nil:
 		return true
-	case q.searchBy == "name":
-		return q.search.MatchString(r.folded)
-	}
-	if q.searchBy == "result" && r.Pending() {
+	case q.searchBy == "result" && r.Pending():
 		return false
 	}
-	value := r.Value(q.searchBy)
-	return value != nil && q.search.MatchString(fold(*value))
+	return q.search.MatchString(fold(r.Text[q.searchBy]))
 }
 
 // A Page is one page of a list. First is the index of its first record among the Total.

@@ -246,15 +246,15 @@ func (r *reader) picture() Result {
 
 func (r *reader) store() Result {
 	c := r.Route.Collection
-	var record Record
+	record := Record{Text: make(map[string]string)}
 	for _, field := range c.Store {
 		if v, ok := r.input(field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
-			*record.Value(field.Name) = r.kept(field.Name, v)
+			record.Text[field.Name] = r.kept(field.Name, v)
 		}
 	}
 	if r.Upload != nil {
 		record.Upload = *r.Upload
-		record.Result = r.Upload.report()
+		record.Text["result"] = r.Upload.report()
 	}
 	now := time.Now()
 	record.ready, record.listed = now.Add(r.config.ResultDelay), now.Add(r.config.ListDelay)
@@ -275,7 +275,7 @@ func (r *reader) update() Result {
 				continue
 			}
 			if field.Kind != contract.Flag {
-				*record.Value(field.Name) = r.kept(field.Name, v)
+				record.Text[field.Name] = r.kept(field.Name, v)
 			} else if b, ok := r.boolean(v); ok {
 				record.Favorite = b
 			}
