@@ -25,15 +25,6 @@ func TestSearchMatchesAsSQLsLikeDoes(t *testing.T) {
 	}
 }
 
-func TestFormsAreReadAsPHPDoes(t *testing.T) {
-	for form, want := range map[string]string{"a;b": "a;b", "%zz%4": "%zz%4", "x&=&&y=1": "x"} {
-		s := started(t, Lenient())
-		send(t, s, post("/api/v1/images", "description=d&resolution=256x256&name="+form))
-		assert.Equal(t, want, s.Images()[0].Name)
-	}
-	assert.Equal(t, 200, send(t, NewServer(t), get("/api/v1/images?search=a;b")).status)
-}
-
 func TestTimesAreWholeSecondsAndMoveWithChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Server) {
 		time.Sleep(1500 * time.Millisecond)

@@ -27,9 +27,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
-	c.request = service.Request{
-		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: s.config.keys,
-	}
+	c.request = service.Request{Request: r, Body: c.exchange.Body(), Query: r.URL.Query(), Keys: s.config.keys}
 	if inside {
 		c.request.Route = s.service.Route(path)
 	}

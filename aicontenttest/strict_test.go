@@ -50,6 +50,7 @@ func TestStrictRulesRefuseWhatIsNotDocumented(t *testing.T) {
 		{"list without Accept", get(images).set("Accept", ""), "accept", "Accept", ""},
 		{"show that accepts anything", get(images+"/1").set("Accept", "*/*"), "accept", "Accept", "*/*"},
 		{"list with a body", carrying("GET", images, "name=x"), "body", "", ""},
+		{"a malformed form", post(images, "name=100%&description=d"), "body", "", ""},
 		{"delete with a body", carrying("DELETE", images+"/1", "name=x"), "body", "", ""},
 		{"an unknown parameter", get(images + "?colour=red"), "undocumented-parameter", "colour", "red"},
 		{"a parameter of images", get(transcriptions + "?style=anime"), "undocumented-parameter", "style", "anime"},

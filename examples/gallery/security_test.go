@@ -21,7 +21,7 @@ const script = `</textarea></title></script><script>window.attacked=1</script>` 
 
 // attacked is a gallery with script in every field of its records.
 func attacked(t *testing.T) *fixture {
-	f := newFixture(t)
+	f := newFixture(t, aicontenttest.Allow("resolution", "style", "medium", "filter", "language"))
 	f.service.AddImage(aicontenttest.Image{ID: `"><script>7`, Name: script, Description: script, Resolution: script,
 		Style: script, Medium: script, Filter: script})
 	f.service.AddTranscription(aicontenttest.Transcription{ID: `"><script>8`, Name: script, Description: script,

@@ -137,7 +137,7 @@ func TestStopEndsUploadsAtOnceAndCreateRequestsAfterTheirGrace(t *testing.T) {
 				text := response(gallery.dial(test.sent))
 				synctest.Wait()
 				return text
-			})
+			}, aicontenttest.UnusedFaults())
 			assert.LessOrEqual(t, took, test.in)
 			assert.Contains(t, text, test.says)
 			log := of.log.String()

@@ -141,7 +141,9 @@ func TestAFailureStopsNoOtherRecordingAndIsExplainedInPlainWords(t *testing.T) {
 				file(t, c.content, bad)
 			}
 			transcribe(t, exitDone, append(flags, filepath.Join(dir, "0.wav"))...)
-			srv.FaultOn(c.op, 100, c.fault)
+			if c.op != "" {
+				srv.FaultOn(c.op, 100, c.fault)
+			}
 			args := append(flags, "-settle", "1s", "-j", "1", bad, filepath.Join(dir, "0.wav"))
 			stdout, stderr := transcribe(t, exitSomeFailed, args...)
 			assert.Regexp(t, `\A# \S+0\.wav\nNo transcript.*\n\n\z`, stdout)

@@ -54,7 +54,7 @@ func (r *reader) checkQuery(fields []contract.Field) {
 	if r.config.Lenient {
 		return
 	}
-	if !wellFormed(r.URL.RawQuery) {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 		r.violate("query", "", "")
 		r.problem("query", "The :attribute is malformed.")
 		return

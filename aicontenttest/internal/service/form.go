@@ -92,8 +92,10 @@ func (r *reader) readURLEncoded() error {
 	if err != nil {
 		return err
 	}
-	r.Form = ParseURLEncoded(string(text))
-	return nil
+	if r.Form, err = url.ParseQuery(string(text)); r.config.Lenient {
+		return nil // what can be read is
+	}
+	return err
 }
 
 // readJSON reads an object as Laravel does, which only lenient servers come to.
