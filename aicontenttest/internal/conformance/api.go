@@ -47,10 +47,7 @@ type query struct {
 	perPage          aicontent.PerPage // zero means 100
 }
 
-// searched returns the field that a query searches.
-func (q query) searched() string { return cmp.Or(q.searchBy, "name") }
-
-// api has the calls of one collection. all lists records by iterating, pages by following next links.
+// An api has the calls of one collection. all lists records by iterating, pages by following next links.
 type api struct {
 	resource *contract.Resource
 	store    func(*aicontent.Client, *record, ...aicontent.CallOption) (*record, error)
@@ -61,123 +58,116 @@ type api struct {
 	pages    func(*aicontent.Client, query) ([][]aicontent.ID, error)
 }
 
-var ctx = context.Background()
+// calls are the methods of the SDK for one collection: L, S and U are the parameters of List, Store and Update.
+type calls[T, L, S, U any] interface {
+	All(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
+	List(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
+	Show(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	Store(context.Context, S, ...aicontent.CallOption) (*T, error)
+	Update(context.Context, aicontent.ID, U, ...aicontent.CallOption) (*T, error)
+	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
+}
 
-var images = api{
-	resource: contract.Images(),
-	store: func(c *aicontent.Client, r *record, opts ...aicontent.CallOption) (*record, error) {
-		return imageRecord(c.Images.Store(ctx, aicontent.ImageStoreParams{
+// newAPI returns the API of a collection, given the conversions of its records and parameters.
+func newAPI[T, L, S, U any](
+	resource *contract.Resource, of func(*aicontent.Client) calls[T, L, S, U],
+	toRecord func(*T) *record, toList func(query) L, toStore func(*record) S, toUpdate func(change) U,
+) api {
+	ctx := context.Background()
+	one := func(got *T, err error) (*record, error) {
+		if err != nil {
+			return nil, err
+		}
+		return toRecord(got), nil
+	}
+	return api{
+		resource: resource,
+		store: func(c *aicontent.Client, r *record, opts ...aicontent.CallOption) (*record, error) {
+			return one(of(c).Store(ctx, toStore(r), opts...))
+		},
+		show: func(c *aicontent.Client, id aicontent.ID) (*record, error) { return one(of(c).Show(ctx, id)) },
+		update: func(c *aicontent.Client, id aicontent.ID, form change) (*record, error) {
+			return one(of(c).Update(ctx, id, toUpdate(form)))
+		},
+		remove: func(c *aicontent.Client, id aicontent.ID) error { return of(c).Delete(ctx, id) },
+		all: func(c *aicontent.Client, q query) (ids []aicontent.ID, err error) {
+			for got, err := range of(c).All(ctx, toList(q)) {
+				if err != nil {
+					return ids, err
+				}
+				ids = append(ids, toRecord(got).id)
+			}
+			return ids, nil
+		},
+		pages: func(c *aicontent.Client, q query) (pages [][]aicontent.ID, err error) {
+			page, err := of(c).List(ctx, toList(q))
+			for ; err == nil && page != nil && len(pages) < 10; page, err = page.Next(ctx) {
+				var ids []aicontent.ID
+				for _, got := range page.Items {
+					ids = append(ids, toRecord(got).id)
+				}
+				pages = append(pages, ids)
+			}
+			return pages, err
+		},
+	}
+}
+
+type (
+	imageCalls = calls[aicontent.Image, aicontent.ImageListParams, aicontent.ImageStoreParams,
+		aicontent.ImageUpdateParams]
+	transcriptionCalls = calls[aicontent.Transcription, aicontent.TranscriptionListParams,
+		aicontent.TranscriptionStoreParams, aicontent.TranscriptionUpdateParams]
+)
+
+var images = newAPI(
+	contract.Images(), func(c *aicontent.Client) imageCalls { return c.Images },
+	func(i *aicontent.Image) *record {
+		return &record{id: i.ID, favorite: i.Favorite, raw: i.Raw(), fields: map[string]string{
+			"name": i.Name, "description": i.Description, "resolution": string(i.Resolution),
+			"style": string(i.Style), "medium": string(i.Medium), "filter": string(i.Filter),
+		}}
+	},
+	func(q query) aicontent.ImageListParams {
+		return aicontent.ImageListParams{
+			Search: q.search, SearchBy: aicontent.ImageSearchBy(q.searchBy), Favorite: q.favorite,
+			Resolution: aicontent.Resolution(q.settings["resolution"]), Style: aicontent.Style(q.settings["style"]),
+			Medium: aicontent.Medium(q.settings["medium"]), Filter: aicontent.Filter(q.settings["filter"]),
+			SortBy: q.sortBy, Sort: q.sort, PerPage: cmp.Or(q.perPage, aicontent.PerPage100),
+		}
+	},
+	func(r *record) aicontent.ImageStoreParams {
+		return aicontent.ImageStoreParams{
 			Name: r.fields["name"], Description: r.fields["description"],
 			Resolution: aicontent.Resolution(r.fields["resolution"]), Style: aicontent.Style(r.fields["style"]),
 			Medium: aicontent.Medium(r.fields["medium"]), Filter: aicontent.Filter(r.fields["filter"]),
-		}, opts...))
+		}
 	},
-	show: func(c *aicontent.Client, id aicontent.ID) (*record, error) {
-		return imageRecord(c.Images.Show(ctx, id))
+	func(form change) aicontent.ImageUpdateParams {
+		return aicontent.ImageUpdateParams{Name: form.name, Favorite: form.favorite}
 	},
-	update: func(c *aicontent.Client, id aicontent.ID, form change) (*record, error) {
-		params := aicontent.ImageUpdateParams{Name: form.name, Favorite: form.favorite}
-		return imageRecord(c.Images.Update(ctx, id, params))
-	},
-	remove: func(c *aicontent.Client, id aicontent.ID) error { return c.Images.Delete(ctx, id) },
-	all: func(c *aicontent.Client, q query) ([]aicontent.ID, error) {
-		return iterated(c.Images.All(ctx, imageList(q)), imageID)
-	},
-	pages: func(c *aicontent.Client, q query) ([][]aicontent.ID, error) {
-		page, err := c.Images.List(ctx, imageList(q))
-		return followed(page, err, imageID)
-	},
-}
+)
 
-func imageList(q query) aicontent.ImageListParams {
-	return aicontent.ImageListParams{
-		Search: q.search, SearchBy: aicontent.ImageSearchBy(q.searchBy), Favorite: q.favorite,
-		Resolution: aicontent.Resolution(q.settings["resolution"]), Style: aicontent.Style(q.settings["style"]),
-		Medium: aicontent.Medium(q.settings["medium"]), Filter: aicontent.Filter(q.settings["filter"]),
-		SortBy: q.sortBy, Sort: q.sort, PerPage: cmp.Or(q.perPage, aicontent.PerPage100),
-	}
-}
-
-func imageID(image *aicontent.Image) aicontent.ID { return image.ID }
-
-func imageRecord(image *aicontent.Image, err error) (*record, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &record{
-		id: image.ID, favorite: image.Favorite, raw: image.Raw(),
-		fields: map[string]string{
-			"name": image.Name, "description": image.Description, "resolution": string(image.Resolution),
-			"style": string(image.Style), "medium": string(image.Medium), "filter": string(image.Filter),
-		},
-	}, nil
-}
-
-var transcriptions = api{
-	resource: contract.Transcriptions(),
-	store: func(c *aicontent.Client, r *record, opts ...aicontent.CallOption) (*record, error) {
-		return transcriptionRecord(c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+var transcriptions = newAPI(
+	contract.Transcriptions(), func(c *aicontent.Client) transcriptionCalls { return c.Transcriptions },
+	func(t *aicontent.Transcription) *record {
+		return &record{id: t.ID, favorite: t.Favorite, raw: t.Raw(), fields: map[string]string{
+			"name": t.Name, "description": t.Description, "language": string(t.Language), "result": t.Result,
+		}}
+	},
+	func(q query) aicontent.TranscriptionListParams {
+		return aicontent.TranscriptionListParams{
+			Search: q.search, SearchBy: aicontent.TranscriptionSearchBy(q.searchBy), Favorite: q.favorite,
+			SortBy: q.sortBy, Sort: q.sort, PerPage: cmp.Or(q.perPage, aicontent.PerPage100),
+		}
+	},
+	func(r *record) aicontent.TranscriptionStoreParams {
+		return aicontent.TranscriptionStoreParams{
 			Name: r.fields["name"], File: r.file, Description: r.fields["description"],
 			Language: aicontent.CountryCode(r.fields["language"]),
-		}, opts...))
-	},
-	show: func(c *aicontent.Client, id aicontent.ID) (*record, error) {
-		return transcriptionRecord(c.Transcriptions.Show(ctx, id))
-	},
-	update: func(c *aicontent.Client, id aicontent.ID, form change) (*record, error) {
-		params := aicontent.TranscriptionUpdateParams{Name: form.name, Result: form.result, Favorite: form.favorite}
-		return transcriptionRecord(c.Transcriptions.Update(ctx, id, params))
-	},
-	remove: func(c *aicontent.Client, id aicontent.ID) error { return c.Transcriptions.Delete(ctx, id) },
-	all: func(c *aicontent.Client, q query) ([]aicontent.ID, error) {
-		return iterated(c.Transcriptions.All(ctx, transcriptionList(q)), transcriptionID)
-	},
-	pages: func(c *aicontent.Client, q query) ([][]aicontent.ID, error) {
-		page, err := c.Transcriptions.List(ctx, transcriptionList(q))
-		return followed(page, err, transcriptionID)
-	},
-}
-
-func transcriptionList(q query) aicontent.TranscriptionListParams {
-	return aicontent.TranscriptionListParams{
-		Search: q.search, SearchBy: aicontent.TranscriptionSearchBy(q.searchBy), Favorite: q.favorite,
-		SortBy: q.sortBy, Sort: q.sort, PerPage: cmp.Or(q.perPage, aicontent.PerPage100),
-	}
-}
-
-func transcriptionID(t *aicontent.Transcription) aicontent.ID { return t.ID }
-
-func transcriptionRecord(t *aicontent.Transcription, err error) (*record, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &record{
-		id: t.ID, favorite: t.Favorite, raw: t.Raw(),
-		fields: map[string]string{
-			"name": t.Name, "description": t.Description, "language": string(t.Language), "result": t.Result,
-		},
-	}, nil
-}
-
-// iterated returns the IDs of the records.
-func iterated[T any](records iter.Seq2[*T, error], id func(*T) aicontent.ID) (ids []aicontent.ID, err error) {
-	for r, err := range records {
-		if err != nil {
-			return ids, err
 		}
-		ids = append(ids, id(r))
-	}
-	return ids, nil
-}
-
-// followed returns the IDs of the records on the page and on the next ones, at most ten.
-func followed[T any](page *aicontent.Page[T], err error, id func(*T) aicontent.ID) (pages [][]aicontent.ID, _ error) {
-	for ; err == nil && page != nil && len(pages) < 10; page, err = page.Next(ctx) {
-		var ids []aicontent.ID
-		for _, r := range page.Items {
-			ids = append(ids, id(r))
-		}
-		pages = append(pages, ids)
-	}
-	return pages, err
-}
+	},
+	func(form change) aicontent.TranscriptionUpdateParams {
+		return aicontent.TranscriptionUpdateParams{Name: form.name, Result: form.result, Favorite: form.favorite}
+	},
+)

@@ -2,6 +2,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,7 +152,7 @@ func hasMember(raw json.RawMessage, name string) bool {
 // selected returns the records that a query must select, in its order. The names are in the order of creation.
 func (p *part) selected(q query) (ids []aicontent.ID) {
 	for _, r := range p.records {
-		selects := strings.Contains(r.fields[q.searched()], q.search) &&
+		selects := strings.Contains(r.fields[cmp.Or(q.searchBy, "name")], q.search) &&
 			(q.favorite == nil || *q.favorite == r.favorite)
 		for name, value := range q.settings {
 			selects = selects && r.fields[name] == value
