@@ -128,14 +128,15 @@ func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 	q, srv := newDeployment(t)
 	stop, stopped := make(chan func(), 1), make(chan struct{})
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation == aicontent.TranscriptionsStore {
-			go func() {
-				(<-stop)()
-				close(stopped)
-			}()
+		if r.Operation != aicontent.TranscriptionsStore {
+			return false
 		}
-		return false
-	}, 1, aicontenttest.Fault{})
+		go func() {
+			(<-stop)()
+			close(stopped)
+		}()
+		return true
+	}, 1, aicontenttest.Fault{Place: aicontenttest.BeforeResponse, Acts: true})
 	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
 	stop <- startWorker(t, io.Discard)
 	<-stopped
