@@ -7,7 +7,6 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
@@ -196,13 +195,8 @@ func (c *call) report(violations []service.Violation) {
 	}
 }
 
-// response returns the response of the fault.
-func (f *Fault) response() *Response {
-	r := &Response{Status: f.Status, Header: f.Header.Clone(), Body: []byte(f.Body)}
-	if r.Header == nil {
-		r.Header = make(http.Header)
-	}
-	return r
+func (f Fault) response() *Response {
+	return &Response{Status: f.Status, Header: f.Header, Body: []byte(f.Body)}
 }
 
 // replace returns the response to send instead of r, the service's. r is nil if the service did not act.
@@ -212,8 +206,7 @@ func (c *call) replace(r *Response) *Response {
 		return c.fault.response()
 	}
 	if r == nil {
-		page := response.HTML(http.StatusServiceUnavailable, "The service did not act.")
-		return &Response{Status: page.Status, Header: page.Header, Body: page.Body}
+		return HTMLPage(http.StatusServiceUnavailable).response()
 	}
 	r.Body = c.exchange.Corrupt(r.Body)
 	return r

@@ -13,7 +13,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
-// faults are those that -fault knows.
+// faults are the faults of -fault.
 var faults = append(aicontenttest.Faults(),
 	aicontenttest.Stall(aicontenttest.BeforeRead), aicontenttest.Stall(aicontenttest.MidUpload),
 	aicontenttest.Stall(aicontenttest.BeforeResponse), aicontenttest.Stall(aicontenttest.MidResponse),

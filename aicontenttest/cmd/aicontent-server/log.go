@@ -10,13 +10,13 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/mask"
 )
 
-// A log writes lines, with the keys masked. Nobody waits for it: while its reader is behind by logLimit lines, further
-// ones are dropped and counted.
+// A log writes lines, with the keys masked. It never blocks: while its reader is behind by logLimit lines, it drops and
+// counts further lines.
 type log struct {
 	keys    mask.Mask
 	lines   chan string
 	dropped atomic.Int64
-	written chan struct{} // closed when everything is, or nothing more can be
+	written chan struct{} // closed at the end of the log
 }
 
 const (

@@ -190,7 +190,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	if s.chaos > 0 {
 		srv.Chaos(s.chaosSeed, s.chaos)
 	}
-	// Whoever passed -addr may not read the URL.
+	// A program that passed -addr may have closed standard output.
 	_, _ = fmt.Fprintln(stdout, srv.URL)
 	if slices.Equal(s.keys, []string{defaultKey}) {
 		log.line("API key: " + defaultKey)

@@ -16,7 +16,7 @@ type record struct {
 	fields   map[string]string
 	favorite bool
 	raw      json.RawMessage // of a received record
-	file     aicontent.File  // of a transcription that is sent
+	file     aicontent.File  // of a sent transcription
 }
 
 // A change is the form of an update. A nil field is not sent.

@@ -227,8 +227,8 @@ func (p *part) testPages(t TB) {
 	}
 }
 
-// checkPages compares the records of all pages with the model, or those of the first page with a deployment that does
-// not say which page follows.
+// checkPages compares the records of all pages with the model. If the deployment does not link its pages, it compares
+// the first page.
 func (p *part) checkPages(t TB, size aicontent.PerPage, got []aicontent.ID, err error) {
 	t.Helper()
 	want := p.selected(query{})

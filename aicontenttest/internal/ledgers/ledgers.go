@@ -70,8 +70,8 @@ type report struct {
 	problems []error
 }
 
-// problem reports a problem, and ignores the calls that were not made because the test has ended. Two problems that
-// differ only in their errors are one.
+// problem reports a problem once. Two problems are the same if they differ only in their errors. It ignores calls after
+// the end of the test.
 func (r *report) problem(format string, args ...any) {
 	key := format
 	for _, arg := range args {
@@ -101,8 +101,7 @@ func (r *report) add(problem error) {
 // errEnded is the error of calls after the end of the test.
 var errEnded = errors.New("the test has ended")
 
-// limited is a ledger whose calls return in time. The first one that does not ends the test, because no other call has
-// to return either.
+// limited is a ledger whose calls return in time. A call that hangs ends the test, because others would hang, too.
 type limited struct {
 	ledger once.Ledger
 	report *report
@@ -278,7 +277,7 @@ func (r *report) interrupt(first, other once.Ledger) []*chain {
 	return chains
 }
 
-// interrupted calls Get and Put with a context that has ended, or is about to.
+// interrupted calls Get and Put with a context that has ended, or will soon.
 func (c *chain) interrupted(l once.Ledger, ended bool) {
 	ctx, stop := context.WithCancel(c.ctx)
 	if ended {
@@ -304,8 +303,8 @@ func (c *chain) interrupted(l once.Ledger, ended bool) {
 	}
 }
 
-// recover replaces the entry after a Put of data that failed. It is the old or the new one. A storage that is far away
-// may not be done with the Put when that returns.
+// recover replaces the entry, which is the old or the new one, after a failed Put of data. A remote storage may still be
+// executing that Put.
 func (c *chain) recover(l once.Ledger, data string) error {
 	for pause := 20 * time.Millisecond; ; pause *= 2 {
 		entry, version, err := l.Get(c.ctx, c.key)
@@ -329,7 +328,7 @@ func (c *chain) recover(l once.Ledger, data string) error {
 	}
 }
 
-// A chain is what one entry must be, one change after the other.
+// A chain is the expected state of one entry, change after change.
 type chain struct {
 	*report
 	key, data, version string
@@ -375,7 +374,7 @@ func (c *chain) changed(data, version string) {
 	c.data, c.version, c.had = data, version, append(c.had, version)
 }
 
-// get compares the entry with what it must be.
+// get compares the entry with its expected state.
 func (c *chain) get(l once.Ledger, when string) {
 	entry, version, err := l.Get(c.ctx, c.key)
 	defer clear(entry) // the ledger must not keep it

@@ -1,4 +1,4 @@
-// Package mask hides API keys in what is shown of requests.
+// Package mask hides API keys in logs and records of requests.
 package mask
 
 import (

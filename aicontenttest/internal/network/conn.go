@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// A Conn is an accepted connection. The embedded Conn is what net/http reads from and writes to, raw what
-// the client dialed; they differ by TLS.
+// A Conn is an accepted connection. net/http uses the embedded Conn. Under TLS, raw is the connection below it.
 type Conn struct {
 	net.Conn
 	Number int // from 1, in the order of dialing

@@ -47,7 +47,7 @@ func (x *Exchange) Received() int64 { return x.body.count }
 // Broken reports whether the client has ended the connection before the end of the body.
 func (x *Exchange) Broken() bool { return x.body.broken != nil }
 
-// Strike ends the exchange if that is what its fault does at this place.
+// Strike ends the exchange if its fault does so at this place.
 func (x *Exchange) Strike(at Place) error {
 	if x.fault.Place != at {
 		return nil
@@ -135,8 +135,8 @@ func (x *Exchange) Work(d time.Duration) error {
 	return nil
 }
 
-// pauseReading waits before more of the body is read. If the client leaves meanwhile, the rest of what it has sent is
-// read at once: that may be the whole body.
+// pauseReading waits before more of the body is read. If the client leaves meanwhile, everything it has sent is read at
+// once, perhaps to the end of the body.
 func (x *Exchange) pauseReading(d time.Duration) error {
 	err := x.pause(d)
 	if err == nil || x.network.config.DropAbandoned || x.network.isClosing() {

@@ -16,7 +16,7 @@ const (
 	MidResponse
 )
 
-// Kind is what goes wrong.
+// Kind is the kind of a fault.
 type Kind int
 
 // The kinds of faults.

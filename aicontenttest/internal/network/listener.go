@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A listener numbers connections, refuses some, and keeps those that are open.
+// A listener numbers connections, refuses some, and keeps the open ones.
 type listener struct {
 	net.Listener
 	tls    *tls.Config // nil for plain connections
@@ -20,8 +20,8 @@ type listener struct {
 	open   map[*Conn]struct{}
 }
 
-// Accept returns the next connection that is not refused. TLS is handled in the Conn, below what
-// net/http sees, so that a fault can reach the connection on either side of it.
+// Accept returns the next connection, unless it is refused. The Conn handles TLS below net/http, so that a fault can
+// reach the connection on either side of it.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -79,7 +79,7 @@ func (l *listener) closeIdle() {
 	}
 }
 
-// closeAll closes every connection, also those that a fault has taken over.
+// closeAll closes every connection, even one that a fault has taken over.
 func (l *listener) closeAll() {
 	l.mu.Lock()
 	l.closed = true

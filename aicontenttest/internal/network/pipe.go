@@ -83,7 +83,7 @@ func newPipe(addr pipeAddr) (client, server *pipeConn) {
 func (c *pipeConn) Read(p []byte) (int, error)  { return c.in.read(p) }
 func (c *pipeConn) Write(p []byte) (int, error) { return c.out.write(p) }
 
-// Close ends both directions. The peer can still read what was sent before.
+// Close ends both directions. The peer can still read earlier bytes.
 func (c *pipeConn) Close() error {
 	c.out.end(io.EOF)
 	c.in.abandon()
@@ -96,8 +96,8 @@ func (c *pipeConn) CloseWrite() error {
 	return nil
 }
 
-// reset ends both directions and drops what the peer has not read yet. A peer that is writing gets the reset, and not
-// the error of a connection that it closed itself, because its other half was reset before.
+// reset ends both directions and drops unread bytes. The direction from the peer ends first, so that a writing peer
+// gets the reset instead of the error of a connection closed by itself.
 func (c *pipeConn) reset() {
 	c.in.reset()
 	c.out.reset()

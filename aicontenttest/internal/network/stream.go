@@ -17,7 +17,7 @@ type stream struct {
 	err     error // that the reader gets after the data
 	lost    error // that the writer gets
 	ended   chan struct{}
-	room    int // bytes that are still taken; negative for any number
+	room    int // bytes to take; negative for any number
 
 	readDeadline, writeDeadline deadline
 }
@@ -78,8 +78,8 @@ func (s *stream) write(p []byte) (n int, err error) {
 	}
 }
 
-// seal is called by the reader: what fits into the buffer now is all that is ever taken, however much of it is read.
-// Then the reader gets io.EOF, and the writer waits.
+// seal is called by the reader: the stream takes as many more bytes as fit into the buffer now. Then the reader gets
+// io.EOF, and the writer waits.
 func (s *stream) seal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *stream) end(err error) {
 	s.changed.Broadcast()
 }
 
-// abandon is called by the reader: what is unread or still sent is dropped.
+// abandon is called by the reader: unread and further bytes are dropped.
 func (s *stream) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

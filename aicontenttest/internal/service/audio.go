@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// An Upload is what is kept of a file that was received.
+// An Upload describes a received file.
 type Upload struct {
 	Name        string
 	ContentType string
@@ -50,7 +50,7 @@ func (u *Upload) report() string {
 		format, u.Size, u.SHA256)
 }
 
-// audioFormat returns the format, if it is one that all deployments accept.
+// audioFormat returns the format if all deployments accept it.
 func audioFormat(head []byte) string {
 	at := func(offset int, magic string) bool {
 		return len(head) >= offset+len(magic) && string(head[offset:offset+len(magic)]) == magic

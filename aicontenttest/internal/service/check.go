@@ -49,7 +49,7 @@ func (r *reader) authorized() bool {
 	return ok && slices.Contains(r.Keys, token)
 }
 
-// checkQuery judges the query of a request that may have these parameters.
+// checkQuery judges the query. The fields are the permitted parameters.
 func (r *reader) checkQuery(fields []contract.Field) {
 	if r.config.Lenient {
 		return

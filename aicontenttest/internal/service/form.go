@@ -93,7 +93,7 @@ func (r *reader) readURLEncoded() error {
 		return err
 	}
 	if r.Form, err = url.ParseQuery(string(text)); r.config.Lenient {
-		return nil // what can be read is
+		return nil // the malformed pairs are ignored
 	}
 	return err
 }

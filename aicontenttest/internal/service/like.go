@@ -15,8 +15,8 @@ func fold(s string) string {
 	}, s)
 }
 
-// like translates a search into what it means to SQL's LIKE, on folded text: the search between two %, where % is any
-// text, _ any character, and a backslash escapes. One at the end escapes the second %.
+// like returns an expression that matches folded text as SQL's LIKE does with the search between two %: % is any text,
+// _ any character, and a backslash escapes. A backslash at the end escapes the second %.
 func like(search string) *regexp.Regexp {
 	expression, escaped := "(?s)", false
 	for _, r := range fold(search) {

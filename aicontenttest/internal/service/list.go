@@ -15,7 +15,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
-// A Query is what a list request asks for, with the defaults filled in.
+// A Query is the query of a list request, with the defaults.
 type Query struct {
 	Page, PerPage int
 	SizeGiven     bool // PerPage is not the default

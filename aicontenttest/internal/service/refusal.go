@@ -38,7 +38,7 @@ var deleteRefusals = []string{
 // turns counts the refusals.
 type turns struct{ changes, deletes atomic.Uint32 }
 
-// refuse replaces what the request does by the next refusal. What is not there is still not found.
+// refuse replaces the action of the request by the next refusal. A missing record is still not found.
 func (r *reader) refuse() {
 	if r.method == http.MethodGet {
 		return
@@ -59,6 +59,6 @@ func (r *reader) nextRefusal() string {
 	}
 	body := refusals[int(r.turns.changes.Add(1)-1)%len(refusals)]
 	name, _ := r.input("name")
-	quoted, _ := json.Marshal(name) // text that is no JSON becomes U+FFFD
+	quoted, _ := json.Marshal(name) // invalid UTF-8 becomes U+FFFD
 	return strings.Replace(body, "NAME", string(quoted), 1)
 }

@@ -3,16 +3,16 @@ package service
 import "strings"
 
 const (
-	// maxPrompt is how many characters of a description a service keeps that rewrites.
+	// maxPrompt limits the characters of a description.
 	maxPrompt = 24
-	// nameMark is what it appends to names.
+	// nameMark is appended to names.
 	nameMark = " (AI)"
 )
 
 // entities writes text as PHP's htmlspecialchars does.
 var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
-// rewritten is what a service keeps of a field that escapes texts for its pages, shortens prompts and marks names.
+// rewritten returns the value as a service keeps it that escapes texts for its pages, shortens prompts and marks names.
 func rewritten(field, value string) string {
 	switch field {
 	case "name":

@@ -1,5 +1,5 @@
-// Package service is the service itself: its records, how requests are read and judged, and what they do.
-// It knows requests and facts; package response writes the responses.
+// Package service is the service itself: it reads, judges and executes requests, and keeps records. Package response
+// writes the responses.
 package service
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // Config configures a service.
 type Config struct {
-	Lenient      bool            // overlook what the API does not allow
+	Lenient      bool            // accept undocumented names and values
 	Allowed      map[string]bool // undocumented parameters and fields that are accepted
 	BooleanWords bool            // true and false instead of 1 and 0
 	KeepUploads  bool            // keep the bytes of files
-	NewerValues  bool            // what newer deployments accept
+	NewerValues  bool            // accept the values of newer deployments
 	Cursors      bool            // pages are found by cursor, not by number
 	AudioTypes   bool            // refuse files of unknown formats
 	LengthLimits bool            // refuse longer names and descriptions
@@ -68,12 +68,12 @@ type Violation struct{ Rule, Field, Value string }
 // A Problem is a message of the validator about a field.
 type Problem struct{ Field, Message string }
 
-// A Reading is a request that was read and judged.
+// A Reading is a request after it was read and judged.
 type Reading struct {
 	Form       url.Values // without files
 	Upload     *Upload
 	Violations []Violation
-	// Refusal is the result of a request that must not be executed, otherwise nil.
+	// Refusal is the result of a request that must not be executed; nil for others.
 	Refusal *Result
 	act     func() Result
 }
@@ -89,7 +89,7 @@ type Result struct {
 	Deleted    bool
 	Page       *Page
 	Message    string    // of an error
-	Problems   []Problem // of a form or query that was refused
+	Problems   []Problem // of a refused form or query
 	Allow      []string  // methods, with 405
 	NoKey      bool      // the key is missing or wrong
 	NoRoute    bool      // the path leads nowhere
@@ -265,7 +265,7 @@ func (r *reader) store() Result {
 	return result
 }
 
-// update changes the fields that were sent, with PUT as with PATCH.
+// update changes the fields in the form, with PUT as with PATCH.
 func (r *reader) update() Result {
 	c := r.Route.Collection
 	return r.result(c.change(r.Route.ID, func(record *Record) {
