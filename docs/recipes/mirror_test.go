@@ -135,7 +135,9 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 			folder := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			srv.FaultOn(aicontent.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			if opts == nil {
+				srv.FaultOn(aicontent.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Minute, func() { cancel(another) })
 			require.ErrorContains(t, mirror(ctx, srv.Client(opts...), folder), "image 7: images.show: ", name)
