@@ -20,8 +20,8 @@ type Image struct {
 	Filter      string
 	Quality     string // only with [NewerValues]
 	Favorite    bool
-	// CreatedAt and UpdatedAt are the current time if zero.
-	CreatedAt, UpdatedAt time.Time
+	// CreatedAt is the current time if zero.
+	CreatedAt time.Time
 }
 
 // A Transcription is a record of the transcriptions collection.
@@ -35,8 +35,8 @@ type Transcription struct {
 	Favorite    bool
 	// Upload is the file; zero for a record added by [Server.AddTranscription].
 	Upload Upload
-	// CreatedAt and UpdatedAt are the current time if zero.
-	CreatedAt, UpdatedAt time.Time
+	// CreatedAt is the current time if zero.
+	CreatedAt time.Time
 }
 
 // An Upload describes a received file.
@@ -53,7 +53,7 @@ type Upload struct {
 // the server is [Lenient] or [Allow] names its field.
 func (s *Server) AddImage(i Image) Image {
 	return imageOf(s.add(s.service.Images, service.Record{
-		ID: i.ID, Favorite: i.Favorite, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt,
+		ID: i.ID, Favorite: i.Favorite, CreatedAt: i.CreatedAt,
 		Text: map[string]string{
 			"name": i.Name, "description": i.Description, "resolution": i.Resolution,
 			"style": i.Style, "medium": i.Medium, "filter": i.Filter, "quality": i.Quality,
@@ -64,8 +64,7 @@ func (s *Server) AddImage(i Image) Image {
 // AddTranscription is [Server.AddImage] for transcriptions.
 func (s *Server) AddTranscription(t Transcription) Transcription {
 	return transcriptionOf(s.add(s.service.Transcriptions, service.Record{
-		ID: t.ID, Favorite: t.Favorite, Upload: service.Upload(t.Upload),
-		CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+		ID: t.ID, Favorite: t.Favorite, Upload: service.Upload(t.Upload), CreatedAt: t.CreatedAt,
 		Text: map[string]string{
 			"name": t.Name, "description": t.Description, "language": t.Language, "result": t.Result,
 		},
@@ -97,14 +96,13 @@ func imageOf(r *service.Record) Image {
 	return Image{
 		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Resolution: r.Text["resolution"],
 		Style: r.Text["style"], Medium: r.Text["medium"], Filter: r.Text["filter"], Quality: r.Text["quality"],
-		Favorite: r.Favorite, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Favorite: r.Favorite, CreatedAt: r.CreatedAt,
 	}
 }
 
 func transcriptionOf(r *service.Record) Transcription {
 	return Transcription{
 		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Language: r.Text["language"],
-		Result: r.Text["result"], Favorite: r.Favorite, Upload: Upload(r.Upload),
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		Result: r.Text["result"], Favorite: r.Favorite, Upload: Upload(r.Upload), CreatedAt: r.CreatedAt,
 	}
 }

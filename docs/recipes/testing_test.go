@@ -180,10 +180,7 @@ func TestRecordInTheEnvelopeOfOurDeploymentIsRead(t *testing.T) {
 
 func TestRecordsCompareByTheirFields(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	srv.AddImage(aicontenttest.Image{
-		ID: "7", Name: "Lighthouse",
-		CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0),
-	})
+	srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0)})
 	got, err := srv.Client().Images.Show(t.Context(), "7")
 	if err != nil {
 		t.Fatal(err)

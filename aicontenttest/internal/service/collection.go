@@ -59,10 +59,8 @@ func (c *Collection) add(r Record) *Record {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = time.Now()
 	}
-	if r.UpdatedAt.IsZero() {
-		r.UpdatedAt = r.CreatedAt
-	}
-	r.CreatedAt, r.UpdatedAt = r.CreatedAt.Truncate(time.Second), r.UpdatedAt.Truncate(time.Second)
+	r.CreatedAt = r.CreatedAt.Truncate(time.Second)
+	r.UpdatedAt = r.CreatedAt
 	r.folded = fold(r.Text["name"])
 	c.last++
 	r.Seq = c.last
