@@ -25,7 +25,7 @@ func TestALostResponseCostsNothing(t *testing.T) {
 		names, _ := once.New(srv.Client(), once.InMemory())
 		params := aicontent.ImageStoreParams{Name: "order-4711", Description: "A whale", Resolution: "512x512"}
 		_, found, err := names.Images.Store(t.Context(), params) // or your code, given names
-		if n := len(srv.Records()); n != 1 || err != nil {
+		if n := len(srv.Created()); n != 1 || err != nil {
 			t.Errorf("%d images were created and billed; found %t, error %v", n, found, err)
 		}
 	})

@@ -303,8 +303,8 @@ func (c *chain) interrupted(l once.Ledger, ended bool) {
 	}
 }
 
-// recover replaces the entry, which is the old or the new one, after a failed Put of data. A remote storage may still be
-// executing that Put.
+// recover replaces the entry, which is the old or the new one, after a failed Put of data. A remote storage may still
+// be executing that Put.
 func (c *chain) recover(l once.Ledger, data string) error {
 	for pause := 20 * time.Millisecond; ; pause *= 2 {
 		entry, version, err := l.Get(c.ctx, c.key)
