@@ -207,13 +207,13 @@ func TestMistakesEndTheTest(t *testing.T) {
 		`FaultOn: unknown operation "image.store"`: func(s *Server) {
 			s.FaultOn("image.store", 1, LoseResponse())
 		},
-		"the fault lose-response: n must be at least 1, not 0": func(s *Server) { s.FaultN(0, LoseResponse()) },
-		"the fault status-503: n must be at least 1, not -1": func(s *Server) {
+		`the fault "lose-response": n must be at least 1, not 0`: func(s *Server) { s.FaultN(0, LoseResponse()) },
+		`the fault "status-503": n must be at least 1, not -1`: func(s *Server) {
 			s.FaultOn(aicontent.ImagesStore, -1, Status(503, ""))
 		},
-		"the fault refuse-connection: n must be at least 1, not 0": func(s *Server) { s.RefuseConnections(0) },
-		"Chaos: the rate must be from 0 to 1, not 2.5":             func(s *Server) { s.Chaos(1, 2.5) },
-		"Chaos: the rate must be from 0 to 1, not NaN":             func(s *Server) { s.Chaos(1, math.NaN()) },
+		`the fault "refuse-connection": n must be at least 1, not 0`: func(s *Server) { s.RefuseConnections(0) },
+		"Chaos: the rate must be from 0 to 1, not 2.5":               func(s *Server) { s.Chaos(1, 2.5) },
+		"Chaos: the rate must be from 0 to 1, not NaN":               func(s *Server) { s.Chaos(1, math.NaN()) },
 		`added record: unknown style "cubism"; Allow("style") permits it`: func(s *Server) {
 			s.AddImage(Image{Name: "n", Style: "cubism"})
 		},
@@ -235,7 +235,7 @@ func TestMistakesEndTheTest(t *testing.T) {
 
 // A test whose fault strikes nothing would pass without having tested anything.
 func TestFaultThatStrikesNoRequestFailsTheTest(t *testing.T) {
-	const says = "aicontenttest: the fault status-503 has struck no request; UnusedFaults permits that"
+	const says = `aicontenttest: the fault "status-503" has struck no request; UnusedFaults permits that`
 	for name, c := range map[string]struct {
 		opts   []Option
 		failed bool

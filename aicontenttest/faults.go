@@ -56,7 +56,7 @@ func (s *Server) RefuseConnections(n int) {
 
 func (s *Server) queue(p plan) {
 	if p.left < 1 {
-		s.fatalf("the fault %s: n must be at least 1, not %d", p.fault.Name, p.left)
+		s.fatalf("the fault %q: n must be at least 1, not %d", p.fault.Name, p.left)
 	}
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Server) reportUnused() {
 	}
 	for _, p := range s.faults.plans {
 		if !p.struck {
-			s.t.Errorf("aicontenttest: the fault %s has struck no request; UnusedFaults permits that", p.fault.Name)
+			s.t.Errorf("aicontenttest: the fault %q has struck no request; UnusedFaults permits that", p.fault.Name)
 		}
 	}
 }
