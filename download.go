@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 // Download writes the picture at image.URL to w and returns the number of bytes written. For an image without a URL,
@@ -109,7 +109,7 @@ func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, conten
 		if refused := noPicture(head); refused != "" {
 			body, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
 			content.Kind, content.Body = kindOf(string(body), r.Header), string(body)
-			message, _ := errtext.Read(body, keys)
+			message, _ := response.Message(string(body), keys)
 			return 0, content, errors.New(strings.TrimSuffix(refused+": "+message, ": "))
 		}
 		to := &destination{Writer: w}

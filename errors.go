@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/response"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
@@ -38,8 +38,9 @@ var (
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends an iteration over pages if the service does not say whether more follow, or repeats one. It is in
-// that page's [*DecodeError]. The records before it are valid, but there may be more.
+// ErrPagination ends an iteration over pages if the service does not say whether more follow, repeats one, or reports
+// that the list became shorter meanwhile. It is in that page's [*DecodeError]. The records before it are valid, but
+// there may be more.
 var ErrPagination = errors.New("pagination")
 
 // ErrFile means that the file of an upload could not be read: its reader failed or panicked, or the file changed. It is
@@ -127,7 +128,7 @@ type APIError struct {
 // Error returns one line: the operation, status, message and attempts.
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
-	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
+	text := strings.TrimSpace(strings.TrimPrefix(response.Text(e.Message, e.Fields), status))
 	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)))
 	text = redact.Shorten(text, 500) // a paragraph: the message for several fields fits, and a log line stays one
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
@@ -172,7 +173,7 @@ func (e *APIError) Is(target error) bool {
 // Reason returns the message, else the text of the status, for the function [Reason].
 func (e *APIError) Reason() string {
 	status := cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "status "+strconv.Itoa(e.StatusCode))
-	return cmp.Or(errtext.Text(e.Message, e.Fields), status)
+	return cmp.Or(response.Text(e.Message, e.Fields), status)
 }
 
 // Unwrap returns the error that prevented a retry, such as the context's, or nil.
@@ -190,6 +191,7 @@ type DecodeError struct {
 	Err        error  // the problem with it
 
 	summary
+	message string // from the service, if the response reports an error
 }
 
 // Error returns one line: the operation, the status and the problem.
@@ -197,8 +199,9 @@ func (e *DecodeError) Error() string {
 	return e.line(e.Method+" "+e.Path, fmt.Sprintf("%d: %v", e.StatusCode, e.Err))
 }
 
-// Reason returns "the response could not be read", for the function [Reason].
-func (e *DecodeError) Reason() string { return "the response could not be read" }
+// Reason returns the service's message if the response reports an error, else "the response could not be read", for the
+// function [Reason].
+func (e *DecodeError) Reason() string { return cmp.Or(e.message, "the response could not be read") }
 
 // Unwrap returns the cause, and the error that prevented a retry, if there is one.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
@@ -335,8 +338,8 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	}
 	var message string
 	var fields map[string][]string
-	if reply.Status != 0 && reply.Status/100 != 2 {
-		message, fields = errtext.Read([]byte(reply.Body), f.Keys)
+	if reply.Status != 0 && (reply.Status/100 != 2 || last.Facts.Content.Kind == engine.Error) {
+		message, fields = response.Message(reply.Body, f.Keys)
 	}
 	s.note = c.note(req, f, fields)
 	if f.Retryable && last.RetryAfter > 0 {
@@ -355,11 +358,14 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 			summary: s, unwritten: reply.Status != 0, unsent: last.Facts.Unsent,
 		}
 	case reply.Status/100 == 2:
-		body := f.Keys.Text(reply.Body)
+		body, err := f.Keys.Text(reply.Body), f.Keys.Error(last.Err)
+		if message != "" {
+			err = fmt.Errorf("%w: %s", err, message)
+		}
 		return &DecodeError{
 			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
 			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),
-			Attempts: last.Number, Err: exceeded(req.Kind, f.Keys.Error(last.Err)), summary: s,
+			Attempts: last.Number, Err: exceeded(req.Kind, err), summary: s, message: message,
 		}
 	}
 	e := &APIError{
@@ -431,7 +437,7 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
 	}[req.Kind]; done != "" {
 		silent := f.LastReply.Status == 0 || !last.Facts.Complete
-		next := map[engine.Kind]string{engine.Create: errtext.LookFirst}[req.Kind]
+		next := map[engine.Kind]string{engine.Create: response.LookFirst}[req.Kind]
 		add(f.Outcome == engine.Unknown, "it may have been %s%s", done, next)
 		add(f.Outcome == engine.Executed, "it was %s", done)
 		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)
@@ -603,7 +609,7 @@ func own(err error) bool {
 
 var sentinels = []error{
 	ErrBadRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrTooLarge, ErrInvalid, ErrRateLimited,
-	ErrServer, ErrPagination, ErrFile, names.ErrMissing, errShrank,
+	ErrServer, ErrPagination, ErrFile, names.ErrMissing, response.ErrShrank,
 }
 
 // ownType reports whether a type, or its element, belongs to this package or to package once.

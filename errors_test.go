@@ -32,7 +32,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
-	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 func TestSentinelsFollowTheStatus(t *testing.T) {
@@ -80,7 +80,7 @@ func TestErrorTextsNameOperationStatusAndReason(t *testing.T) {
 			Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF,
 		},
 		"GET /api/v1/images/7: 200: the response is empty": &DecodeError{
-			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: lenient.ErrEmpty,
+			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: response.ErrEmpty,
 		},
 		"404: not found":                       &APIError{StatusCode: 404},
 		"unexpected EOF":                       &CallError{Err: io.ErrUnexpectedEOF},
@@ -961,4 +961,32 @@ func TestKeyIsMaskedInRefusedArguments(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "a/"+fakes.Key)
 	require.ErrorContains(t, err, `id "a/[API key]"`)
 	fakes.AssertNoKey(t, err, fakes.Key)
+}
+
+// A service that refuses a call with status 200 says why, and the user who reads it can act on it.
+func TestErrorWithStatus200ShowsTheServicesMessage(t *testing.T) {
+	t.Parallel()
+	for body, message := range map[string]string{
+		`{"success":false,"message":"Insufficient credits"}`:             "Insufficient credits",
+		`{"error":{"code":"quota","message":"The quota is used up."}}`:   "The quota is used up.",
+		`{"status":"error","errors":{"name":["is taken"]}}`:              "name: is taken",
+		`{"data":{"status":402,"message":"inner"}}`:                      `{"data":{"status":402,"message":"inner"}}`,
+		`{"success":false,"message":"The key ` + fakes.Key + ` is out"}`: "The key [API key] is out",
+	} {
+		c := over(t, fakes.RoundTripper(fakes.OK(body)), WithRetryPolicy(oneAttempt))
+		for op, err := range map[string]error{
+			"images.store":  second(c.Images.Store(t.Context(), aStore)),
+			"images.show":   showSeven(t.Context(), c),
+			"images.delete": c.Images.Delete(t.Context(), "7"),
+			"images.list":   second(c.Images.List(t.Context(), ImageListParams{})),
+		} {
+			if op == "images.list" && strings.Contains(body, "inner") {
+				continue // no list is found in it, and no error beside one
+			}
+			require.ErrorAs(t, err, new(*DecodeError), body)
+			assert.ErrorContains(t, err, op+": 200: the response says that it is an error: "+message)
+			assert.Equal(t, message, Reason(err))
+			fakes.AssertNoKey(t, err, fakes.Key)
+		}
+	}
 }

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 const (
@@ -33,7 +33,7 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	}
 	opts = append(slices.Clip(opts), searching)
 	id, from, err := c.search(ctx, in, names.Canonical(name), opts)
-	for again := 0; again < maxAgain && errors.Is(err, errShrank); again++ {
+	for again := 0; again < maxAgain && errors.Is(err, response.ErrShrank); again++ {
 		id, from, err = c.search(ctx, in, names.Canonical(name), opts)
 	}
 	switch {
@@ -109,16 +109,12 @@ var searching = callOption{set: func(s *settings) {
 	s.moreHeader = appended(s.moreHeader, "Cache-Control", "no-cache")
 }}
 
-// errShrank is the error of a search during which records were deleted: one may have moved past the reader.
-var errShrank = errors.New("the list became shorter while it was read")
-
 // search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if the
 // whole list has no such record. Several are a ConflictError. Image has the ID and the name of any kind of record.
 func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, answer, error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
 	var on answer
-	total, pages, shrank := 0, 0, false
 	first := arguments{op: in.list, params: params}
 	page, from, err := firstPage[Image](ctx, &source{client: c, first: first, opts: opts})
 	last := from
@@ -127,10 +123,8 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 			return "", from, from.unusable(errors.New("the list has something other than a record"), false)
 		}
 		if page.saysError {
-			return "", from, from.unusable(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
+			return "", from, from.unusable(fmt.Errorf("the list may lack records: %w", response.ErrSaysError), false)
 		}
-		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
-		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
 		for _, record := range page.Items {
 			match := names.Canonical(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
@@ -153,8 +147,6 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	switch {
 	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
-	case len(ids) == 0 && err == nil && shrank:
-		return "", last, last.unusable(errShrank, true)
 	case len(ids) < 2:
 		return "", last, err
 	}

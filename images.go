@@ -97,7 +97,8 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // its page in memory.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
-// be missed: confirm with Show that an image is gone before you delete a copy of it.
+// be missed: the loop then ends with ErrPagination if the service reports a lower total or fewer pages. Confirm with
+// Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
 	return all[Image](ctx, s.client, arguments{op: images.list, params: params}, opts)
 }

@@ -112,9 +112,10 @@ func OutcomeOf(err error) Outcome {
 // [ErrNotFound], which then means success.
 //
 // The table of [OutcomeOf] has the answers for attempts. A Retry-After above the policy's limit and a used-up retry
-// budget are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and a name that FindByName does not find
-// are not. Joined errors are retryable only if each that has the method is. An error of package once may be retryable
-// whatever its outcome, because its calls are safe to repeat.
+// budget are retryable, and so is [ErrPagination] if the list became shorter. Nil, a [*ConflictError], [ErrFile], any
+// other ErrPagination and a name that FindByName does not find are not. Joined errors are retryable only if each that
+// has the method is. An error of package once may be retryable whatever its outcome, because its calls are safe to
+// repeat.
 func Retryable(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Retryable() }

@@ -596,7 +596,7 @@ func (e refusedStream) As(target any) bool {
 // What is no record must never look like a success that was paid for, and proves nothing.
 func TestStoreWithoutARecordInItsResponseIsUnknown(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("internal/lenient/testdata/refused/*")
+	files, err := filepath.Glob("internal/response/testdata/refused/*")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

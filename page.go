@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -10,8 +9,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/aicontent/aicontent-go/internal/lenient"
-	"github.com/aicontent/aicontent-go/internal/paging"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 // Page is one page of a list. It is not safe for concurrent use.
@@ -19,10 +17,10 @@ type Page[T any] struct {
 	Items []*T // in the service's order
 	PageInfo
 
-	found     paging.Facts
+	found     response.Facts
 	saysError bool // beside the records
-	state     paging.State
-	broken    error   // returned by Next if the service does not say whether a page follows; nil if it does
+	state     response.State
+	broken    error   // returned by Next in place of a page; nil for none
 	source    *source // of the pages that follow
 }
 
@@ -67,27 +65,36 @@ func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) 
 		return nil, answer{}, err
 	}
 	s.query = page.found.Query
-	return page.at(paging.Start(page.found, pageSizes), s, from), from, nil
+	return page.after(response.Start(pageSizes), s, from)
 }
 
-// at puts a page in its place in the list.
-func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
-	p.PageInfo, p.state, p.source = PageInfo(state.Info), state, s
-	p.saysError = p.found.Around.SaysError()
-	p.found.Around, p.found.Header = nil, nil // a kept page must not keep its response
-	if _, err := state.Next(); err != nil {
-		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
+// after puts a page in its place in the list, after the page of a state, and leaves out the records that moved from
+// there.
+func (p *Page[T]) after(before response.State, s *source, from answer) (*Page[T], answer, error) {
+	state, moved, err := before.Arrive(p.found)
+	if err != nil {
+		return nil, answer{}, from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
-	return p
+	kept := p.Items[:0]
+	for i, id := range p.found.IDs {
+		if !moved[id] {
+			kept = append(kept, p.Items[i])
+		}
+	}
+	p.Items, p.PageInfo, p.state, p.source = kept, PageInfo(state.Info), state, s
+	if _, err := state.Next(); err != nil {
+		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), err == response.ErrShrank)
+	}
+	return p, from, nil
 }
 
-// HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
+// HasNext reports whether Next returns a page, or an error because there may be more records.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
 // Next returns the next page, with the filters and options of the first call except its page, or nil without an error
 // after the last. It leaves out records that moved there from this page. The error matches [ErrPagination] if the
 // service does not say whether a page follows a full one, leads back to an earlier page, or repeats this page's
-// records. Deletions between the calls may hide records, as in All.
+// records. It also matches after the last page of a list that became shorter meanwhile, as in All.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	page, _, err := p.next(ctx)
 	return page, err
@@ -106,18 +113,7 @@ func (p *Page[T]) next(ctx context.Context) (*Page[T], answer, error) {
 	if err != nil {
 		return nil, answer{}, err
 	}
-	state, moved, err := p.state.Arrive(page.found)
-	if err != nil {
-		return nil, answer{}, from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
-	}
-	kept := page.Items[:0]
-	for i, id := range page.found.IDs {
-		if !moved[id] {
-			kept = append(kept, page.Items[i])
-		}
-	}
-	page.Items = kept
-	return page.at(state, p.source, from), from, nil
+	return page.after(p.state, p.source, from)
 }
 
 // list returns the first page. It copies the options for the pages that follow, because the caller may append to the
@@ -129,30 +125,29 @@ func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOpt
 
 // readPage finds the records of a list, and the hints about its place.
 func readPage[T any](body string, header http.Header, op *operation) (*Page[T], error) {
-	v, err := lenient.Parse(body)
+	v, err := response.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	found, err := lenient.FindList(v, op.in.name)
-	facts := paging.Facts{Around: found.Around, Header: header, Count: len(found.Items)}
-	if err != nil && (!errors.Is(err, lenient.ErrNull) || !facts.NoRecords()) {
+	found, err := response.FindList(v, op.in.name)
+	if err != nil {
 		return nil, err
 	}
-	count := facts.Count
+	count := len(found.Items)
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
-		item := new(T) // a kept record must not keep the page
-		if raw, err := lenient.Element(element, op.in.singular, item); err == nil {
+		item := new(T)
+		if raw, err := response.Record(element, op.in.singular, item); err == nil {
 			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))
 		}
 	}
 	if count > 0 && len(items) == 0 {
-		return nil, lenient.ErrNoRecord
+		return nil, response.ErrNoRecord
 	}
-	facts.IDs = ids
-	return &Page[T]{Items: items, found: facts}, nil
+	facts := response.Facts{Hints: found.Hints(header), IDs: ids, Count: count}
+	return &Page[T]{Items: items, found: facts, saysError: found.SaysError()}, nil
 }
 
 // Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before

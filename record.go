@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 // ID is a record's identifier, assigned by the service. It decodes from a JSON string or, digit for digit, from a JSON
@@ -19,13 +19,13 @@ type ID string
 
 // UnmarshalJSON reads a JSON string or number. A JSON null is a no-op; any other value is an error.
 func (id *ID) UnmarshalJSON(data []byte) error {
-	v, err := lenient.Parse(data)
-	switch {
+	v, err := response.Parse(string(data))
+	switch kind := v.Kind(); {
 	case err != nil:
 		return fmt.Errorf("aicontent: reading an ID: %w", err)
-	case v.IsNull():
-	case v.IsString(), v.IsNumber():
-		*id = ID(v.ID())
+	case kind == 'n':
+	case kind == '"', v.Text() != "":
+		*id = ID(v.Text())
 	default:
 		return errors.New("aicontent: an ID must be a JSON string or number")
 	}
@@ -41,15 +41,15 @@ type record interface {
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
 func readRecord[T any](body string, header http.Header, op *operation) (*T, error) {
 	r := new(T)
-	v, err := lenient.Parse(body)
-	var raw lenient.Value
+	v, err := response.Parse(body)
+	var raw response.Value
 	if err == nil {
-		raw, err = lenient.Record(v, op.in.singular, r)
+		raw, err = response.Record(v, op.in.singular, r)
 	}
 	if err == nil {
 		id, name := any(r).(record).keep(string(raw))
 		if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) { // no record
-			err = lenient.ErrNoRecord
+			err = response.ErrNoRecord
 		}
 	}
 	if location := header.Get("Location"); err != nil && op.kind == engine.Create && location != "" {
@@ -70,28 +70,28 @@ func isNoID(id ID) bool {
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
 func readDeleted(body string, header http.Header, op *operation) (struct{}, error) {
 	if kindOf(body, header) == engine.Page {
-		return struct{}{}, lenient.ErrHTML
+		return struct{}{}, response.ErrHTML
 	}
-	v, _ := lenient.Parse(body)
-	if lenient.HoldsRecord(v, op.in.singular) || lenient.HoldsError(v, op.in.singular) {
-		return struct{}{}, lenient.ErrSaysError
+	if v, _ := response.Parse(body); v.IsRefusal(op.in.singular) {
+		return struct{}{}, response.ErrSaysError
 	}
 	return struct{}{}, nil
 }
 
 // unmarshalRecord reads a bare record. A JSON null is a no-op.
 func unmarshalRecord[T any](r *T, data []byte) error {
-	v, err := lenient.Parse(data)
+	v, err := response.Parse(string(data))
 	switch {
 	case err != nil:
 		return fmt.Errorf("aicontent: reading a record: %w", err)
-	case v.IsNull():
+	case v.Kind() == 'n':
 		return nil
-	case !v.IsObject():
+	case v.Kind() != '{':
 		return errors.New("aicontent: a record must be a JSON object")
 	}
 	*r = *new(T)
-	any(r).(record).keep(string(lenient.Bare(v, r)))
+	response.Fill(v, r)
+	any(r).(record).keep(string(v))
 	return nil
 }
 

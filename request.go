@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-querystring/query"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/response"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
@@ -213,7 +213,7 @@ func (c *Client) keepResponse(dst **Response) engine.Hook {
 }
 
 // masking returns a reply with the keys to mask in it. A picture is fetched without one, but its URL or its host may
-// repeat the last one that was sent. A body that is not whole may end within any of them.
+// repeat the last one that was sent.
 func (c *Client) masking(reply engine.Reply) engine.Reply {
 	if reply.Keys == nil {
 		reply.Keys = c.lastKeys()
@@ -310,25 +310,25 @@ func (c *Client) encode(args arguments, opts []CallOption) (*request, []FieldPro
 func contentOf(r engine.Reply, err error) engine.Content {
 	c := engine.Content{
 		Kind: kindOf(r.Body, r.Header), Err: err,
-		Cut: errors.Is(r.Err, engine.ErrCutOff) || errors.Is(err, lenient.ErrCutOff),
+		Cut: errors.Is(r.Err, engine.ErrCutOff) || errors.Is(err, response.ErrCutOff),
 	}
-	if errors.Is(err, lenient.ErrSaysError) {
+	if errors.Is(err, response.ErrSaysError) {
 		c.Kind = engine.Error
 	}
 	return c
 }
 
 func kindOf(body string, header http.Header) engine.ContentKind {
-	v, err := lenient.Parse(body)
+	v, err := response.Parse(body)
 	html := strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
 	switch {
-	case lenient.HoldsError(v, ""):
+	case v.SaysError():
 		return engine.Error
-	case v.IsObject(), v.IsArray():
+	case v.Kind() == '{', v.Kind() == '[':
 		return engine.JSON
-	case errors.Is(err, lenient.ErrEmpty):
+	case errors.Is(err, response.ErrEmpty):
 		return engine.None
-	case errors.Is(err, lenient.ErrHTML), err != nil && html:
+	case errors.Is(err, response.ErrHTML), err != nil && html:
 		return engine.Page
 	}
 	return engine.Text

@@ -23,7 +23,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/fakes"
-	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 // responsesIn reads a folder of testdata. Its files must be those that there are cases for, so that none is forgotten.
@@ -49,11 +49,11 @@ func TestRecordIsReadHoweverItsResponseIsFramed(t *testing.T) {
 	cases := map[string]error{
 		"wrong-type.http": lighthouse, "no-type.http": lighthouse,
 		"gzip.http":    lighthouse,
-		"deflate.http": lenient.ErrNotJSON, "deflate-in-name-only.http": lighthouse, "identity.http": lighthouse,
+		"deflate.http": response.ErrNotJSON, "deflate-in-name-only.http": lighthouse, "identity.http": lighthouse,
 		"chunked.http": lighthouse, "until-close.http": lighthouse,
-		"empty.http": lenient.ErrEmpty, "no-content.http": lenient.ErrEmpty,
-		"no-content-gzip.http": lenient.ErrEmpty, "empty-gzip.http": lenient.ErrEmpty,
-		"page.http": lenient.ErrHTML, "cut-off.http": engine.ErrCutOff, "cut-off-gzip.http": engine.ErrCutOff,
+		"empty.http": response.ErrEmpty, "no-content.http": response.ErrEmpty,
+		"no-content-gzip.http": response.ErrEmpty, "empty-gzip.http": response.ErrEmpty,
+		"page.http": response.ErrHTML, "cut-off.http": engine.ErrCutOff, "cut-off-gzip.http": engine.ErrCutOff,
 		"cut-off-chunked.http": engine.ErrCutOff, "broken-gzip.http": engine.ErrCutOff,
 		"deleted.http": lighthouse,
 	}
@@ -464,8 +464,8 @@ func TestCallsAllocateLittle(t *testing.T) {
 		most float64
 		call func() error
 	}{
-		"Show": {30, func() error { return showSeven(t.Context(), c) }},
-		"a list of 100": {290,
+		"Show": {28, func() error { return showSeven(t.Context(), c) }},
+		"a list of 100": {400,
 			func() error { return second(c.Images.List(t.Context(), ImageListParams{PerPage: PerPage100})) }},
 	} {
 		var err error

@@ -130,7 +130,10 @@ func (id ID) check() []FieldProblem {
 	split := strings.ContainsFunc(plain, func(r rune) bool {
 		return r == '/' || r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r)
 	})
-	return check(!split && plain != "" && plain != "." && plain != "..", "id", id, idReason)
+	if split || plain == "" || plain == "." || plain == ".." {
+		return problem("id", id, idReason)
+	}
+	return nil
 }
 
 // checkDuration reports a negative duration, and one meant in seconds: WithResponseTimeout(30) is 30 nanoseconds.

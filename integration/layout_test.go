@@ -17,16 +17,14 @@ const module = "github.com/aicontent/aicontent-go"
 
 // imports lists, for each package of the module, the packages of the module that it may import. The root is "".
 var imports = map[string][]string{
-	"":        {"engine", "errtext", "lenient", "names", "paging", "redact", "upload"},
-	"engine":  {"redact", "upload"},
-	"errtext": {"lenient", "redact"},
-	"fakes":   {"names"},
-	"lenient": nil,
-	"names":   nil,
-	"paging":  {"lenient"},
-	"redact":  nil,
-	"upload":  nil,
-	"once":    {"", "errtext", "names", "redact"},
+	"":         {"engine", "names", "redact", "response", "upload"},
+	"engine":   {"redact", "upload"},
+	"fakes":    {"names"},
+	"names":    nil,
+	"redact":   nil,
+	"response": {"redact"},
+	"upload":   nil,
+	"once":     {"", "names", "response"},
 }
 
 // files lists the files of the root: the surface that users read.

@@ -120,7 +120,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 func TestDocumentsNameEveryResponse(t *testing.T) {
 	t.Parallel()
 	var named, files []string
-	for _, room := range []string{".", "internal/lenient", "internal/errtext"} {
+	for _, room := range []string{".", "internal/response"} {
 		for _, row := range matches(`(?m)^\|.*\| ([^|]+) \|$`, read(t, path.Join("..", room, "testdata/README.md"))) {
 			for _, file := range matches("`([^`]+/[^`]+)`", row[1]) {
 				named = append(named, filepath.FromSlash(file[1]))
@@ -128,8 +128,8 @@ func TestDocumentsNameEveryResponse(t *testing.T) {
 		}
 	}
 	for folder, room := range map[string]string{
-		"responses": ".", "records": "internal/lenient", "refused": "internal/lenient", "lists": "internal/lenient",
-		"refused-lists": "internal/lenient", "errors": "internal/errtext",
+		"responses": ".", "records": "internal/response", "refused": "internal/response", "lists": "internal/response",
+		"refused-lists": "internal/response", "errors": "internal/response",
 	} {
 		found, err := filepath.Glob(filepath.Join("..", room, "testdata", folder, "*"))
 		require.NoError(t, err)

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/names"
-	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/response"
 )
 
 // Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of invalid arguments.
@@ -46,7 +45,7 @@ func (e *Error) Error() string {
 }
 
 // adopted puts the cause on one line, without the next step of a plain Store call: this package looks by itself.
-var adopted = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ", errtext.LookFirst, "")
+var adopted = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ", response.LookFirst, "")
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -211,7 +210,7 @@ func lacksNames(err error) bool {
 
 // whyEnded returns the error and cause of an ended context, else nil. Its text is the cause's if that wraps the error.
 func whyEnded(ctx context.Context) error {
-	err, cause := ctx.Err(), redact.NotNil(context.Cause(ctx))
+	err, cause := ctx.Err(), context.Cause(ctx)
 	switch {
 	case err == cause:
 		return err

@@ -102,17 +102,6 @@ func TestErrorsSayTheCauseOfAnEndedContextOnce(t *testing.T) {
 	}
 }
 
-func TestTheCauseOfAContextMayBeANilPointer(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		ctx, cancel := context.WithCancelCause(p)
-		cancel((*aicontent.APIError)(nil))
-		_, err := p.Images.Find(ctx, "a")
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.ErrorContains(t, err, "context canceled: a nil *aicontent.APIError")
-	})
-}
-
 func TestTheErrorOfALedgerSaysNothingOfTheRecord(t *testing.T) {
 	forEachForeignError(t, func(t *testing.T, w *world, cause error) {
 		get := func(context.Context, string) ([]byte, string, error) { return nil, "", cause }

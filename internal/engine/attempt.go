@@ -178,23 +178,29 @@ func (s *Sender) receive(
 	return reply, content
 }
 
-const (
-	pieceSize = 16 << 10
-	// trusted is the most memory, in bytes, that a claimed length allocates. A page of 100 long records has less.
-	trusted = 1 << 20
-)
+// trusted is the most memory, in bytes, that a claimed length allocates. A page of 100 long records has less.
+const trusted = 1 << 20
 
-// pieces are buffers for readBody, whose result is then the only copy of a body.
-var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+// bodyReader has a buffer, so that the result of readBody is the only copy of a body.
+type bodyReader struct {
+	io.LimitedReader
+	buffer [16 << 10]byte
+}
+
+var bodyReaders = sync.Pool{New: func() any { return new(bodyReader) }}
 
 // readBody returns the body of a response, up to limit bytes. With an error it returns the bytes before it.
 func readBody(resp *http.Response, limit int64) (string, error) {
-	piece := pieces.Get().(*[pieceSize]byte)
-	defer pieces.Put(piece)
+	r := bodyReaders.Get().(*bodyReader)
+	defer func() {
+		r.R = nil
+		bodyReaders.Put(r)
+	}()
 	var body strings.Builder
 	limit = min(limit, math.MaxInt64-1) // so that one more byte can be read
 	body.Grow(int(min(max(resp.ContentLength, 0), limit, trusted)))
-	n, err := io.CopyBuffer(&body, io.LimitReader(resp.Body, limit+1), piece[:])
+	r.R, r.N = resp.Body, limit+1
+	n, err := io.CopyBuffer(&body, r, r.buffer[:])
 	switch {
 	case n > limit:
 		return body.String()[:limit], fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)

@@ -220,13 +220,13 @@ func TestFixturesConform(t *testing.T) {
 		call   func(*aicontent.Client)
 		names  string
 	}{
-		{"lenient/testdata/records", 200, showImage,
+		{"response/testdata/records", 200, showImage,
 			"bare data singular id-text id-uuid id-beyond-2-53 null unknown-members"},
-		{"lenient/testdata/lists", 200, list,
+		{"response/testdata/lists", 200, list,
 			"bare data resource plain-paginator simple-paginator cursor-paginator last-page empty bare-empty"},
-		{"errtext/testdata/errors", 404, showImage, "message"},
-		{"errtext/testdata/errors", 422, update, "validator message-object message-object-several"},
-		{"errtext/testdata/errors", 429, showImage, "too-many"},
+		{"response/testdata/errors", 404, showImage, "message"},
+		{"response/testdata/errors", 422, update, "validator message-object message-object-several"},
+		{"response/testdata/errors", 429, showImage, "too-many"},
 	} {
 		for _, name := range strings.Fields(fixture.names) {
 			body, err := os.ReadFile("../../internal/" + fixture.folder + "/" + name + ".json")

@@ -97,17 +97,11 @@ func (w Writer) envelope(c *service.Collection, p *service.Page, n neighbors, li
 	}
 }
 
-// records are those of a page. With NumberedLists, each has its number for a name: PHP writes an array as JSON's array
-// only if it begins with the number 0.
-func (w Writer) records(c *service.Collection, p *service.Page) any {
+// records are those of a page.
+func (w Writer) records(c *service.Collection, p *service.Page) []any {
 	list := make([]any, len(p.Records))
-	var numbered object
 	for i, r := range p.Records {
 		list[i] = w.members(c, r)
-		numbered = append(numbered, member{strconv.Itoa(p.First + i), list[i]})
-	}
-	if w.Style.NumberedLists && p.First > 0 && len(list) > 0 {
-		return numbered
 	}
 	return list
 }

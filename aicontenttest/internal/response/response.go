@@ -31,7 +31,7 @@ type Style struct {
 	Full, Sparse                   bool // records with all columns; without unset members
 	NullURLs                       bool // of pictures
 	Flat, LinkHeader               bool // lists
-	HasMore, NumberedLists         bool // lists
+	HasMore                        bool // lists
 	Foreign, PlainHTTP, Filterless bool // links
 	StringIDs, QuotedNumbers       bool
 	NumericBooleans                bool
