@@ -88,20 +88,7 @@ func readRecord(body string) error {
 // byHand reads a list as a program without this package does.
 func byHand(body string) error {
 	var list struct {
-		Data []struct {
-			ID          int       `json:"id"`
-			Name        string    `json:"name"`
-			Description string    `json:"description"`
-			Resolution  string    `json:"resolution"`
-			Style       string    `json:"style"`
-			Medium      string    `json:"medium"`
-			Filter      string    `json:"filter"`
-			Favorite    bool      `json:"favorite"`
-			Result      string    `json:"result"`
-			URL         string    `json:"url"`
-			CreatedAt   time.Time `json:"created_at"`
-			UpdatedAt   time.Time `json:"updated_at"`
-		} `json:"data"`
+		Data  []picture `json:"data"`
 		Links struct {
 			Next string `json:"next"`
 		} `json:"links"`

@@ -35,14 +35,14 @@ const (
 func Message(body string, keys redact.Keys) (message string, fields map[string][]string) {
 	v, _ := Parse(body)
 	line := func(v Value) string { return join(texts(v, keys), "; ") }
-	said, failure := v.Member("message"), v.Member("error")
-	fields = fieldTexts(keys, said, v.Member("errors"))
+	said, failure := v.member("message"), v.member("error")
+	fields = fieldTexts(keys, said, v.member("errors"))
 	message = cmp.Or(
 		line(said),
-		line(v.Member("error_description")),
+		line(v.member("error_description")),
 		line(failure),
-		line(failure.Member("message")),
-		join([]string{line(v.Member("title")), line(v.Member("detail"))}, ": "),
+		line(failure.member("message")),
+		join([]string{line(v.member("title")), line(v.member("detail"))}, ": "),
 		Text("", fields),
 		beginning(body, keys),
 	)
@@ -86,8 +86,8 @@ func fieldTexts(keys redact.Keys, objects ...Value) (fields map[string][]string)
 }
 
 var (
-	page  = regexp.MustCompile(`(?i)<html|<!doctype html`)
-	title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	page  = regexp.MustCompile(`(?i)^<(html|!doctype html)`)
+	title = regexp.MustCompile(`(?is)^<(?:.*?<)?title[^>]*>(.*?)</title>`)
 )
 
 // beginning returns the title of an HTML page, or the first characters of any other body but empty JSON. It masks the
@@ -95,11 +95,9 @@ var (
 func beginning(body string, keys redact.Keys) string {
 	body = Trim(body)
 	switch found := title.FindStringSubmatch(body); {
-	case body == "", strings.Trim(body, "{}[]nul\" ") == "":
-		return ""
-	case body[0] == '<' && found != nil:
+	case found != nil:
 		body = html.UnescapeString(found[1])
-	case body[0] == '<' && page.MatchString(body):
+	case page.MatchString(body), strings.Trim(body, "{}[]nul\" ") == "":
 		return ""
 	}
 	return redact.Shorten(keys.Line(body), maxBeginning)

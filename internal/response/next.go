@@ -38,7 +38,7 @@ type Hints struct {
 	ends     bool       // a next link is null
 	fromZero bool       // the number of this page is 0
 	more     bool       // a flag reports further pages
-	told     bool       // the response tells whether further pages follow
+	told     bool       // the response has a flag or cursor that reports no further page
 }
 
 // Hints reads the members around a list, in meta, and in pagination beside the list or in meta, and the header. The
@@ -46,22 +46,21 @@ type Hints struct {
 func (l List) Hints(header http.Header) (h Hints) {
 	meta := l.member("meta")
 	for _, member := range []func(name string) Value{
-		l.member, meta.Member, l.member("pagination").Member, meta.Member("pagination").Member,
+		l.member, meta.member, l.member("pagination").member, meta.member("pagination").member,
 	} {
-		h.lead("", member("links").Member("next"))
+		h.lead("", member("links").member("next"))
 		h.lead("", member("next_page_url"))
 		h.lead("", member("next"))
 		h.lead("page", member("next_page"))
 		h.lead("cursor", member("next_cursor"))
 		more, current := member("has_more"), member("current_page")
-		h.more, h.told = h.more || more.Bool(), h.told || more.Bool() || more.saysNo()
+		h.more, h.told = h.more || more.isTrue(), h.told || more.isFalse()
 		h.Current, h.fromZero = max(h.Current, current.int()), h.fromZero || current.Text() == "0"
 		h.PerPage = max(h.PerPage, member("per_page").int())
 		h.Last = max(h.Last, member("last_page").int(), member("total_pages").int())
 		h.Total = max(h.Total, member("total").int(), member("total_count").int())
 	}
 	h.Total = max(h.Total, atoi(header.Get("X-Total")), atoi(header.Get("X-Total-Count")))
-	h.told = h.told || h.Last > 0
 	if link := nextLink.FindStringSubmatch(strings.Join(header["Link"], ",")); link != nil {
 		h.follow(link[1])
 	}
@@ -207,7 +206,7 @@ func (s State) after(f Facts, moved int) State {
 		n.next = url.Values{"page": {strconv.Itoa(n.number + 1)}}
 	case h.unusable:
 		n.noNext = errors.New("the service sent a next link that cannot be followed")
-	case !h.told && n.total == 0 && f.Count >= n.fullPage(f) && !s.linked:
+	case !h.told && h.Last == 0 && n.total == 0 && f.Count >= n.fullPage(f) && !s.linked:
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		n.noNext = fmt.Errorf(noWord, f.Count)
 	}

@@ -95,7 +95,7 @@ func saysError(name string, v Value) bool {
 		status := v.int()
 		return status >= 400 && status <= 599 || slices.Contains([]string{"error", "fail", "failed"}, v.Text())
 	case "success", "ok":
-		return v.saysNo()
+		return v.isFalse()
 	}
 	return false
 }
@@ -110,8 +110,8 @@ func (v Value) SaysError() bool {
 // IsRefusal reports whether v, the response to a Delete, reports an error or a record that was not deleted, itself or
 // in the object under data or the singular name.
 func (v Value) IsRefusal(singular string) bool {
-	return slices.ContainsFunc([]Value{v, v.Member("data"), v.Member(singular)}, func(v Value) bool {
-		return v.SaysError() || v.Member("deleted").saysNo()
+	return slices.ContainsFunc([]Value{v, v.member("data"), v.member(singular)}, func(v Value) bool {
+		return v.SaysError() || v.member("deleted").isFalse()
 	})
 }
 
@@ -130,7 +130,7 @@ func Fill(v Value, record any) {
 		case reflect.String:
 			field.SetString(value.Text())
 		case reflect.Bool:
-			field.SetBool(value.Bool())
+			field.SetBool(value.isTrue())
 		case reflect.Int:
 			field.SetInt(int64(value.int()))
 		case reflect.Struct:

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // minutes is a record with a number, which a picture does not have.
@@ -228,6 +230,13 @@ func TestObjectThatSaysItIsAnErrorIsNoRecord(t *testing.T) {
 		_, err := Record(parsed(t, text), "image", new(picture))
 		assert.Equal(t, ErrSaysError, err, text)
 	}
+}
+
+// A response of many members that tell an error must not take more memory than its text.
+func TestMembersThatTellAnErrorAreBounded(t *testing.T) {
+	v := parsed(t, "{"+strings.Repeat(`"error":0,`, 100_000)+`"error":""}`)
+	used := fakes.Allocated(func() { assert.False(t, v.SaysError()) })
+	assert.Less(t, used, uint64(len(v)))
 }
 
 // Any other member without an ID and a name is no record.

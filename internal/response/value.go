@@ -31,7 +31,7 @@ var (
 type Value string
 
 // Parse checks body and returns it as a value, which shares its memory. The error is ErrEmpty, ErrHTML or ErrCutOff, or
-// it matches ErrNotJSON and describes the place.
+// it matches ErrNotJSON and names the character that does not fit.
 func Parse(body string) (Value, error) {
 	text := Trim(body)
 	switch {
@@ -114,8 +114,8 @@ func (v Value) name() string {
 	return string(v[1 : len(v)-1])
 }
 
-// Member returns the value of an object's last member with the name, or an empty value.
-func (v Value) Member(name string) (found Value) {
+// member returns the value of an object's last member with the name, or an empty value.
+func (v Value) member(name string) (found Value) {
 	for key, value := range v.members() {
 		if key == name {
 			found = value
@@ -150,11 +150,11 @@ func (v Value) decoded() string {
 	return text
 }
 
-// Bool reports whether v is true or 1, also as a string.
-func (v Value) Bool() bool { return slices.Contains([]Value{"true", `"true"`, "1", `"1"`}, v) }
+// isTrue reports whether v is true or 1, also as a string.
+func (v Value) isTrue() bool { return slices.Contains([]Value{"true", `"true"`, "1", `"1"`}, v) }
 
-// saysNo reports whether v is false or 0, also as a string.
-func (v Value) saysNo() bool { return slices.Contains([]Value{"false", `"false"`, "0", `"0"`}, v) }
+// isFalse reports whether v is false or 0, also as a string.
+func (v Value) isFalse() bool { return slices.Contains([]Value{"false", `"false"`, "0", `"0"`}, v) }
 
 // isBlank reports whether v is missing, null, false, zero or empty.
 func (v Value) isBlank() bool {

@@ -78,7 +78,7 @@ func rebuild(v Value) any {
 	case 'n':
 		return nil
 	case 't', 'f':
-		return v.Bool()
+		return v.isTrue()
 	}
 	return json.Number(v.Text())
 }
@@ -94,9 +94,9 @@ func assertReadAsEncodingJSONDoes(t testing.TB, text string) {
 	require.Equal(t, fmt.Sprintf("%#v", want), fmt.Sprintf("%#v", rebuild(Value(text))))
 	object, _ := want.(map[string]any)
 	for name, member := range object {
-		require.Equal(t, fmt.Sprintf("%#v", member), fmt.Sprintf("%#v", rebuild(Value(text).Member(name))), name)
+		require.Equal(t, fmt.Sprintf("%#v", member), fmt.Sprintf("%#v", rebuild(Value(text).member(name))), name)
 	}
-	require.Empty(t, Value(text).Member("no such member \x00"))
+	require.Empty(t, Value(text).member("no such member \x00"))
 }
 
 func TestValuesAreReadAsEncodingJSONDoes(t *testing.T) {
@@ -192,11 +192,11 @@ func TestErrorsHaveTextsOfTheirOwn(t *testing.T) {
 // An optional member that was not sent is a missing value.
 func TestMissingValuesAreZero(t *testing.T) {
 	t.Parallel()
-	for _, v := range []Value{"", "null", "{}", "[]", Value("7").Member("x")} {
-		assert.Empty(t, v.Member("x"))
+	for _, v := range []Value{"", "null", "{}", "[]", Value("7").member("x")} {
+		assert.Empty(t, v.member("x"))
 		assert.Empty(t, v.Text())
 		assert.Zero(t, v.int())
-		assert.False(t, v.Bool())
+		assert.False(t, v.isTrue())
 		assert.True(t, v.time().IsZero())
 	}
 	assert.Equal(t, byte(' '), Value("").Kind())
@@ -274,7 +274,7 @@ func TestNumbersAndBooleansAreReadFromTexts(t *testing.T) {
 		false: {`false`, `0`, `"0"`, `""`, `"false"`, `null`, `2`, `"maybe"`, `[true]`, ``},
 	} {
 		for _, text := range texts {
-			assert.Equal(t, want, Value(text).Bool(), text)
+			assert.Equal(t, want, Value(text).isTrue(), text)
 		}
 	}
 }
