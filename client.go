@@ -145,7 +145,8 @@ func (c *Client) connect(apiKey string) []FieldProblem {
 		API: api, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
 		Rotates: c.source != nil, Budget: c.budget, MaxResponse: c.maxResponse,
 	}
-	sender.Key, c.lastKeys = c.keys(apiKey)
+	sender.Key, sender.Keys = c.keys(apiKey)
+	c.lastKeys = sender.Keys
 	c.sender = func() *engine.Sender { return sender }
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/response"
 )
 
@@ -39,23 +38,26 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
 		return 0, err
 	}
-	req := &request{settings: set, op: imagesDownload}
-	req.Request = engine.Request{
+	req := &request{set: set, op: imagesDownload, sent: engine.Request{
 		Kind: engine.Fetch, Method: http.MethodGet, URL: *address,
 		Header: http.Header{
 			"Accept":          {"image/*, */*;q=0.8"}, // some firewalls refuse a request without it
 			"Accept-Encoding": {"identity"},           // because a compressed response has no length
 		},
-	}
-	var written int64
-	_, err := c.do(ctx, req, func(r engine.Reply) (content engine.Content) {
+	}}
+	last, failure := c.sender().Do(ctx, req.sent, c.engineSettings(req), func(r engine.Reply) engine.Content {
 		if r.Picture == nil {
 			return contentOf(r, nil)
 		}
-		written, content, content.Err = copyPicture(r, w, c.lastKeys())
+		n, content, err := copyPicture(r, w)
+		content.Value, content.Err = n, err
 		return content
 	})
-	return written, err
+	if failure != nil {
+		n, _ := failure.Last.Facts.Content.Value.(int64)
+		return n, c.newError(req, endingOf(failure))
+	}
+	return last.Facts.Content.Value.(int64), nil
 }
 
 // picture returns the address of an image's picture.
@@ -98,7 +100,7 @@ const headSize = 512
 
 // copyPicture writes the picture in a 2xx response to w and returns the number of bytes written. Nothing is written of
 // another response, nor of a picture that ends early within its head. The keys are masked in the error.
-func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, content engine.Content, err error) {
+func copyPicture(r engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
 	content.Kind = engine.Text
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return 0, content, fmt.Errorf("the picture has the Content-Encoding %q, which was not asked for", encoding)
@@ -109,7 +111,7 @@ func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, conten
 		if refused := noPicture(head); refused != "" {
 			body, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
 			content.Kind, content.Body = kindOf(string(body), r.Header), string(body)
-			message, _ := response.Message(string(body), keys)
+			message, _ := response.Message(string(body), r.Keys)
 			return 0, content, errors.New(strings.TrimSuffix(refused+": "+message, ": "))
 		}
 		to := &destination{Writer: w}

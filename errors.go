@@ -5,21 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/response"
 	"github.com/aicontent/aicontent-go/internal/upload"
@@ -248,12 +244,13 @@ func (e *CallError) Reason() string {
 	return "the connection to the service broke"
 }
 
-// Timeout reports whether the cause is a timeout.
+// Timeout reports whether a time limit or the deadline of the context ended the call. The cause of a cancelled context
+// does not count.
 func (e *CallError) Timeout() bool {
 	var t interface{ Timeout() bool }
-	return errors.As(e.Err, &t) && t.Timeout() ||
+	return !errors.Is(e.Err, context.Canceled) && (errors.As(e.Err, &t) && t.Timeout() ||
 		// Only errors.Is leads to an error whose text held the key.
-		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
+		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded))
 }
 
 // ConflictError reports that a name does not stand for one record: FindByName found several, or package once knows it
@@ -291,7 +288,7 @@ type summary struct {
 	outcome   Outcome
 	retryable bool
 	retryAt   time.Time
-	stopped   error  // that ended the wait for another attempt; nil for none
+	stopped   error  // prevented another attempt; nil for none
 	note      string // in parentheses at the end of the error's text; may be empty
 }
 
@@ -304,7 +301,7 @@ func (s summary) Retryable() bool { return s.retryable }
 // RetryAt answers the function [RetryAt].
 func (s summary) RetryAt() time.Time { return s.retryAt }
 
-// causes returns the error's own cause, and the error that ended the wait for another attempt.
+// causes returns the error's own cause, and the error that prevented another attempt.
 func (s summary) causes(err error) []error {
 	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
 }
@@ -325,93 +322,83 @@ func (s summary) line(request, text string) string {
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
-// newError returns the error of a failed call: the one place where an error is made from a failure.
-func (c *Client) newError(req *request, f engine.Failure) error {
-	f.Last.Reply.Keys = f.Keys
-	f.Last.Reply = c.masking(f.Last.Reply)
-	f.Keys = f.Last.Reply.Keys
-	last := f.Last
-	reply := last.Reply
-	s := summary{
-		op: req.op.name, outcome: Outcome(f.Outcome), retryable: f.Retryable,
-		stopped: stopped(f),
+// ending is the end of a call or of an attempt, from which newError makes an error.
+type ending struct {
+	outcome   Outcome
+	retryable bool
+	last      engine.Attempt // with the response that the error is about
+	why       engine.Why
+	stopped   error // the error behind why; nil for none
+	noReply   bool  // no attempt of the call got a response
+}
+
+func endingOf(f *engine.Failure) ending {
+	return ending{Outcome(f.Outcome), f.Retryable, f.Last, f.Why, f.Stopped, !f.Replied}
+}
+
+// newError builds the error of a call, of an attempt, or of a list that was read and cannot be used.
+func (c *Client) newError(req *request, e ending) error {
+	reply, keys := e.last.Reply, e.last.Reply.Keys
+	s := summary{op: req.op.name, outcome: e.outcome, retryable: e.retryable, stopped: stopped(e, keys)}
+	if search := req.set.search; search != nil {
+		s.op = search.op
+	}
+	if e.retryable && e.last.RetryAfter > 0 {
+		s.retryAt = time.Now().Add(e.last.RetryAfter)
 	}
 	var message string
 	var fields map[string][]string
-	if reply.Status != 0 && (reply.Status/100 != 2 || last.Facts.Content.Kind == engine.Error) {
-		message, fields = response.Message(reply.Body, f.Keys)
+	if reply.Status != 0 && (reply.Status/100 != 2 || e.last.Facts.Content.Kind == engine.Error) {
+		message, fields = response.Message(reply.Body, keys)
 	}
-	s.note = c.note(req, f, fields)
-	if f.Retryable && last.RetryAfter > 0 {
-		s.retryAt = time.Now().Add(last.RetryAfter)
-	}
-	address := f.Keys.Text(req.URL.EscapedPath())
+	s.note = c.note(req, e, fields)
+	method, path := req.sent.Method, keys.Text(req.sent.URL.EscapedPath())
+	body := keys.Text(reply.Body)
+	body = body[:min(len(body), maxErrorBody)]
 	switch {
-	case last.Number == 0: // it ended before the first attempt
-		e := &CallError{Method: req.Method, Path: address, Err: s.stopped, summary: s}
-		e.stopped = nil
-		e.refused = f.Why == engine.HookError || f.Why == engine.LimiterError || f.Why == engine.KeyError
-		return e
-	case reply.Status == 0 || last.Facts.Content.WriterFailed:
+	case e.last.Number == 0: // the call ended before its first attempt
+		refused := e.why == engine.HookError || e.why == engine.LimiterError || e.why == engine.KeyError
+		call := &CallError{Method: method, Path: path, Err: s.stopped, summary: s, refused: refused}
+		call.stopped = nil
+		return call
+	case reply.Status == 0 || e.last.Facts.Content.WriterFailed:
 		return &CallError{
-			Method: req.Method, Path: address, Attempts: last.Number, Err: c.explained(last, req.Kind, f.Keys),
-			summary: s, unwritten: reply.Status != 0, unsent: last.Facts.Unsent,
+			Method: method, Path: path, Attempts: e.last.Number, Err: cause(req, e.last, keys), summary: s,
+			unwritten: reply.Status != 0, unsent: e.last.Facts.Unsent,
 		}
 	case reply.Status/100 == 2:
-		body, err := f.Keys.Text(reply.Body), f.Keys.Error(last.Err)
+		err := exceeded(req.op.kind, keys.Error(e.last.Err))
 		if message != "" {
 			err = fmt.Errorf("%w: %s", err, message)
 		}
 		return &DecodeError{
-			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
-			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),
-			Attempts: last.Number, Err: exceeded(req.Kind, err), summary: s, message: message,
+			StatusCode: reply.Status, Method: method, Path: path, RequestID: reply.RequestID(),
+			Header: keys.Header(reply.Header), Body: []byte(body), Attempts: e.last.Number, Err: err,
+			summary: s, message: message,
 		}
 	}
-	e := &APIError{
-		StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
-		Header: f.Keys.Header(reply.Header), Body: []byte(f.Keys.Text(reply.Body)), RetryAfter: last.RetryAfter,
-		Attempts: last.Number, summary: s, foreign: !isJSON(last),
+	moved, login := redirection(req, reply, keys)
+	return &APIError{
+		StatusCode: reply.Status, Method: method, Path: path, Message: cmp.Or(moved, message), Fields: fields,
+		RequestID: reply.RequestID(), RetryAfter: e.last.RetryAfter, Header: keys.Header(reply.Header),
+		Body: []byte(body), Attempts: e.last.Number, summary: s,
+		login: login, foreign: !isJSON(e.last) || req.set.search != nil,
 	}
-	e.Message, e.Fields = message, fields
-	if reply.Status/100 == 3 {
-		e.Message, e.login = cmp.Or(redirected(req, reply, f.Keys), message), isLogin(req, reply)
-	}
-	return e
 }
 
-// maxErrorBody is how many bytes are kept of a response in an error.
+// maxErrorBody is the number of bytes of a response that an error keeps.
 const maxErrorBody = 1 << 20
-
-// about returns the error of a search: its outcome is that of the record, and a 404 does not say that there is none.
-func about(err error, op Operation, outcome Outcome) error {
-	switch e := err.(type) {
-	case *APIError:
-		copied := *e
-		copied.op, copied.outcome, copied.foreign = op, outcome, true
-		return &copied
-	case *DecodeError:
-		copied := *e
-		copied.op, copied.outcome = op, outcome
-		return &copied
-	case *CallError:
-		copied := *e
-		copied.op, copied.outcome = op, outcome
-		return &copied
-	}
-	return err
-}
 
 func isJSON(a engine.Attempt) bool {
 	return a.Facts.Content.Kind == engine.JSON || a.Facts.Content.Kind == engine.Error
 }
 
 // stopped returns the error that ended a call other than by its last attempt.
-func stopped(f engine.Failure) error {
-	err := shield(f.Keys, f.Stopped)
-	switch f.Why {
+func stopped(e ending, keys redact.Keys) error {
+	err := shield(keys, e.stopped)
+	switch e.why {
 	case engine.FileError:
-		return exceeded(engine.Create, shield(f.Keys, f.Stopped, ErrFile))
+		return exceeded(engine.Create, shield(keys, e.stopped, ErrFile))
 	case engine.LimiterError:
 		return fmt.Errorf("rate limiter: %w", err)
 	case engine.KeyError:
@@ -422,8 +409,8 @@ func stopped(f engine.Failure) error {
 
 // note returns the part of an error's text in parentheses: whether the record may exist, the next step, and the numbers
 // that help to find the request in a log.
-func (c *Client) note(req *request, f engine.Failure, fields map[string][]string) string {
-	last := f.Last
+func (c *Client) note(req *request, e ending, fields map[string][]string) string {
+	last, kind := e.last, req.op.kind
 	if last.Number == 0 {
 		return ""
 	}
@@ -435,73 +422,65 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 	}
 	if done := map[engine.Kind]string{
 		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
-	}[req.Kind]; done != "" {
-		silent := f.LastReply.Status == 0 || !last.Facts.Complete
-		next := map[engine.Kind]string{engine.Create: response.LookFirst}[req.Kind]
-		add(f.Outcome == engine.Unknown, "it may have been %s%s", done, next)
-		add(f.Outcome == engine.Executed, "it was %s", done)
-		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)
+	}[kind]; done != "" {
+		next := map[engine.Kind]string{engine.Create: response.LookFirst}[kind]
+		add(e.outcome == OutcomeUnknown, "it may have been %s%s", done, next)
+		add(e.outcome == OutcomeExecuted, "it was %s", done)
+		add(e.outcome == OutcomeNotExecuted && (e.noReply || !last.Facts.Complete), "nothing was %s", done)
 	}
-	add(f.Stopped != nil, "not retried: %v", stopped(f))
-	hint := c.hint(req, f, fields)
+	add(e.stopped != nil, "not retried: %v", stopped(e, last.Reply.Keys))
+	hint := c.hint(req, e, fields)
 	add(hint != "", "%s", hint)
-	add(last.Number > 1, "attempt %d of %d", last.Number, max(last.Number, req.policy.MaxAttempts))
+	add(last.Number > 1, "attempt %d of %d", last.Number, max(last.Number, req.set.policy.MaxAttempts))
 	id := last.Reply.RequestID()
 	add(id != "", "request %s", id)
-	add(last.Reply.Status == 0, "host %s", req.URL.Host)
-	return f.Keys.Text(strings.Join(parts, "; ")) // a picture's host may hold the key
+	add(last.Reply.Status == 0, "host %s", req.sent.URL.Host)
+	return last.Reply.Keys.Text(strings.Join(parts, "; ")) // a picture's host may hold the key
 }
 
 // hint returns the next step for the programmer, if there is one.
-func (c *Client) hint(req *request, f engine.Failure, fields map[string][]string) string {
-	last, status := f.Last, f.Last.Reply.Status
-	file := req.Body != nil && req.Body.HasFile()
+func (c *Client) hint(req *request, e ending, fields map[string][]string) string {
+	last, status := e.last, e.last.Reply.Status
+	file := req.sent.Body != nil && req.sent.Body.HasFile()
+	timeout, late := errors.AsType[net.Error](last.Err)
 	switch foreign := !isJSON(last); {
-	case f.Why == engine.LongWait:
+	case e.why == engine.LongWait:
 		return fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
-			last.RetryAfter, req.policy.MaxRetryAfter)
-	case f.Why == engine.NoReplay:
+			last.RetryAfter, req.set.policy.MaxRetryAfter)
+	case e.why == engine.NoReplay:
 		return "not retried: the file's reader can be read only once, or a Read of it has not returned"
-	case f.Why == engine.NoBudget:
+	case e.why == engine.NoBudget:
 		return "not retried: the client's retry budget is used up (WithRetryBudget)"
-	case req.Kind == engine.Fetch:
+	// The error of a ResponseHeaderTimeout has the same type, so the time decides.
+	case status == 0 && c.timeout > 0 && last.Took >= c.timeout && late && timeout.Timeout():
+		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)
+	case req.op.kind == engine.Fetch:
 		return ""
-	case last.Err == http.ErrSchemeMismatch,
-		status/100 == 3 && movedTo(req, last.Reply) != nil && !isLogin(req, last.Reply):
-		return fmt.Sprintf("is the base URL %s right?", c.base)
 	case status == http.StatusUnauthorized:
-		return fmt.Sprintf("%s did not accept the key %s", req.URL.Host, c.keyFrom)
-	case status == http.StatusNotFound && !req.op.record:
-		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
-	case status == http.StatusForbidden && last.Facts.Content.Kind == engine.Page:
-		return fmt.Sprintf("a firewall or proxy sent this page: is the base URL %s right?", c.base)
-	case foreign && req.Kind != engine.Create && (status == 403 || status == 404 || status == 405):
-		return fmt.Sprintf("a proxy may have responded: is the base URL %s right?", c.base)
+		return fmt.Sprintf("%s did not accept the key %s", req.sent.URL.Host, c.keyFrom)
+	case last.Err == http.ErrSchemeMismatch, status/100 == 3, status == 404 && !req.op.record,
+		foreign && req.op.kind != engine.Create && (status == 403 || status == 404 || status == 405):
+		return fmt.Sprintf("is the base URL %s right?", c.base)
 	case file && status == 422 && fields["name"] != nil && fields[filePart] != nil:
 		return "the service got an empty form: is the upload larger than it accepts (PHP's post_max_size)?"
-	case file && req.Body.FileSize < 0 && (status == 400 || status == 411 || status == 422):
+	case file && req.sent.Body.FileSize < 0 && (status == 400 || status == 411 || status == 422):
 		return "the upload was chunked, which some services do not accept: set File.Size"
 	}
 	return ""
 }
 
-// explained returns the error of an attempt without a response, with its meaning before it.
-func (c *Client) explained(a engine.Attempt, kind engine.Kind, keys redact.Keys) error {
-	var also error
-	if a.Facts.End == engine.Unread {
-		also = ErrFile
+// cause returns the error of an attempt, with the name of the option for the limit that it exceeded.
+func cause(req *request, last engine.Attempt, keys redact.Keys) error {
+	if last.Facts.End == engine.Unread {
+		return shield(keys, last.Err, ErrFile)
 	}
-	err := exceeded(kind, shield(keys, a.Err, also))
-	if meaning := c.meaning(a); meaning != "" {
-		return fmt.Errorf("%s: %w", meaning, err)
-	}
-	return err
+	return exceeded(req.op.kind, shield(keys, last.Err))
 }
 
 // exceeded returns err with the name of the option for the limit that was exceeded, if one was.
 func exceeded(kind engine.Kind, err error) error {
 	late, isLate := errors.AsType[*engine.TimeoutError](err)
-	option := ""
+	option := "WithResponseTimeout"
 	switch {
 	case errors.Is(err, engine.ErrTooLarge):
 		option = "WithMaxResponseSize"
@@ -511,73 +490,33 @@ func exceeded(kind engine.Kind, err error) error {
 		option = "WithStallTimeout"
 	case kind == engine.Create:
 		option = "WithStoreTimeout"
-	default:
-		option = "WithResponseTimeout"
 	}
 	return fmt.Errorf("%w (%s)", err, option)
 }
 
-// meaning explains an error of the network whose text does not.
-func (c *Client) meaning(a engine.Attempt) string {
-	const wsaReset, wsaAborted = syscall.Errno(10054), syscall.Errno(10053) // Windows has numbers of its own
-	closed := slices.ContainsFunc([]error{
-		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
-		syscall.ECONNRESET, syscall.EPIPE, wsaReset, wsaAborted,
-	}, func(target error) bool { return errors.Is(a.Err, target) })
-	timeout, late := errors.AsType[net.Error](a.Err)
-	switch f := a.Facts; {
-	case f.End == engine.Cancelled, f.Content.WriterFailed:
-		return ""
-	// The error of a ResponseHeaderTimeout has the same type, so the time decides.
-	case c.timeout > 0 && a.Took >= c.timeout && late && timeout.Timeout():
-		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)
-	case a.Err == http.ErrSchemeMismatch:
-		return "the port speaks http, not https"
-	case f.Unsent, f.End != engine.Broke, !closed:
-		return ""
-	case !f.Complete:
-		return "the service closed the connection during the upload"
+// redirection returns the target of a redirect, which no API call follows, and whether it is a login page. The text is
+// empty for any other response.
+func redirection(req *request, reply engine.Reply, keys redact.Keys) (moved string, login bool) {
+	location := reply.Header.Get("Location")
+	to, err := req.sent.URL.Parse(location)
+	switch {
+	case reply.Status/100 != 3 || location == "" || err != nil:
+		return "", false
+	case req.op.kind == engine.Fetch:
+		return "redirect refused by the http.Client's CheckRedirect", false
 	}
-	return "the service closed the connection before a response came"
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	moved = "the service redirects to " + keys.Line(to.String())
+	if strings.EqualFold(path.Base(to.Path), "login") {
+		return "the API key is not accepted: " + moved, true
+	}
+	return moved, false
 }
 
-// movedTo returns the target of a redirect, without its query. It is nil for none.
-func movedTo(req *request, reply engine.Reply) *url.URL {
-	to, err := req.URL.Parse(reply.Header.Get("Location"))
-	if err != nil || reply.Header.Get("Location") == "" {
-		return nil
-	}
-	return &url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}
-}
-
-// redirected says where a redirect leads. No redirect of an API call is followed. It is empty without a target.
-func redirected(req *request, reply engine.Reply, keys redact.Keys) string {
-	switch to := movedTo(req, reply); {
-	case to == nil:
-		return ""
-	case req.Kind == engine.Fetch:
-		return "redirect refused by the http.Client's CheckRedirect"
-	case isLogin(req, reply):
-		return "the API key is not accepted: the service redirects to " + keys.Line(to.String())
-	default:
-		return "the service redirects to " + keys.Line(to.String())
-	}
-}
-
-// isLogin reports whether an API call was redirected to a login page.
-func isLogin(req *request, reply engine.Reply) bool {
-	to := movedTo(req, reply)
-	if to == nil || req.Kind == engine.Fetch {
-		return false
-	}
-	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(to.Path)))
-	return name == "login" || name == "signin" || name == "logon"
-}
-
-// shield holds the error of other code: a context's cause, or the error of a hook, limiter, key source, middleware,
-// reader, writer or the network. The result has a clean text of one line. It answers errors.Is and errors.As for that
-// error, except for the sentinels and types of this module: these always speak of the call itself. It also matches the
-// errors in also. A nil err is returned as nil.
+// shield holds an error of other code: a context's cause, or the error of a hook, limiter, key source, middleware,
+// reader, writer or the network. Its text is clean and has one line. It answers errors.Is and errors.As for that error,
+// except for the sentinels and types of this module, which always speak of the call itself. It also matches the errors
+// in also. A nil err is returned as nil.
 func shield(keys redact.Keys, err error, also ...error) error {
 	if err == nil {
 		return nil
@@ -594,26 +533,22 @@ func (s *shielded) Error() string { return s.err.Error() }
 
 // Is reports whether target is in the tree of the error.
 func (s *shielded) Is(target error) bool {
-	return slices.Contains(s.also, target) || !own(target) && errors.Is(s.err, target)
+	own := slices.Contains(sentinels, target) || isOwn(reflect.TypeOf(target))
+	return slices.Contains(s.also, target) || !own && errors.Is(s.err, target)
 }
 
 // As finds target in the tree of the error.
 func (s *shielded) As(target any) bool {
-	return !ownType(reflect.TypeOf(target).Elem()) && errors.As(s.err, target)
-}
-
-// own reports whether an error is one of this module's sentinels or types.
-func own(err error) bool {
-	return slices.Contains(sentinels, err) || ownType(reflect.TypeOf(err))
+	return !isOwn(reflect.TypeOf(target).Elem()) && errors.As(s.err, target)
 }
 
 var sentinels = []error{
 	ErrBadRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrTooLarge, ErrInvalid, ErrRateLimited,
-	ErrServer, ErrPagination, ErrFile, names.ErrMissing, response.ErrShrank,
+	ErrServer, ErrPagination, ErrFile,
 }
 
-// ownType reports whether a type, or its element, belongs to this package or to package once.
-func ownType(t reflect.Type) bool {
+// isOwn reports whether a type, or its element, belongs to this package or to package once.
+func isOwn(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -171,11 +171,9 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	t.Parallel()
 	const (
 		page  = "<html><title>Not Found</title></html>"
-		lost  = "the service closed the connection before a response came: "
 		maybe = " (it may have been created: look for it before you store again"
 		host  = "; host content.example.com)"
 		right = "is the base URL https://content.example.com/tenant right?"
-		api   = "there is no API at https://content.example.com/tenant/api/v1: is the base URL right?"
 	)
 	refused := fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED})
 	reset := fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})
@@ -191,13 +189,13 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		text      string
 	}{
 		"a store lost its response": {"images.store", once, fakes.Responses{fails(io.EOF)},
-			"images.store: " + lost + "EOF" + maybe + host},
+			"images.store: EOF" + maybe + host},
 		"a connection was reset": {"images.update", once, fakes.Responses{reset},
-			"images.update: " + lost + "read tcp: " + syscall.ECONNRESET.Error() + " (it may have been updated" + host},
+			"images.update: read tcp: " + syscall.ECONNRESET.Error() + " (it may have been updated" + host},
 		"a delete lost its response": {"images.delete", once, fakes.Responses{fails(io.ErrUnexpectedEOF)},
-			"images.delete: " + lost + "unexpected EOF (it may have been deleted" + host},
+			"images.delete: unexpected EOF (it may have been deleted" + host},
 		"a show lost its response": {"images.show", once, fakes.Responses{fails(syscall.EPIPE)},
-			"images.show: " + lost + syscall.EPIPE.Error() + " (host content.example.com)"},
+			"images.show: " + syscall.EPIPE.Error() + " (host content.example.com)"},
 		"a RoundTripper says that it was never reached": {"images.store", once, fakes.Responses{refused},
 			"images.store: dial tcp :443: " + syscall.ECONNREFUSED.Error() + maybe + host},
 		"the request id": {"images.show", once,
@@ -215,14 +213,14 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			fakes.Respond(502, ``), fakes.Lose, reset, refused, fakes.OK(`{"id":7,"na`), fakes.Respond(404, `{}`)},
 			"images.show: 404: not found (attempt 6 of 9)"},
 		"no API there": {"images.list", once, fakes.Responses{fakes.Respond(404, page)},
-			"images.list: 404: Not Found (" + api + ")"},
+			"images.list: 404: Not Found (" + right + ")"},
 		"no API there, in JSON": {"transcriptions.store", once, fakes.Responses{fakes.Respond(404, `{"message":""}`)},
-			"transcriptions.store: 404: {\"message\":\"\"} (" + api + ")"},
+			"transcriptions.store: 404: {\"message\":\"\"} (" + right + ")"},
 		"a record is missing": {"images.show", once,
 			fakes.Responses{fakes.Respond(404, `{"message":"Resource not found."}`)},
 			"images.show: 404: Resource not found."},
 		"a record is missing, or the API": {"images.show", once, fakes.Responses{fakes.Respond(404, page)},
-			"images.show: 404: Not Found (a proxy may have responded: " + right + ")"},
+			"images.show: 404: Not Found (" + right + ")"},
 		"too long a wait": {"images.show", RetryPolicy{},
 			fakes.Responses{fakes.Respond(429, `{"message":"Busy."}`, "Retry-After", "90")},
 			"images.show: 429: Busy. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))"},
@@ -238,7 +236,8 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			fakes.Responses{fakes.Respond(422, `{"message":{"name":["It is required."]}}`)},
 			"images.store: 422: name: It is required."},
 		"a login page elsewhere": {"images.show", once, fakes.Responses{redirect(302, "https://sso.example.com/login")},
-			"images.show: 302: the API key is not accepted: the service redirects to https://sso.example.com/login"},
+			"images.show: 302: the API key is not accepted: the service redirects to https://sso.example.com/login" +
+				" (" + right + ")"},
 		"another origin": {"images.show", once, fakes.Responses{redirect(302, "https://cdn.example.com/images/7")},
 			"images.show: 302: the service redirects to https://cdn.example.com/images/7 (" + right + ")"},
 		"a store that is redirected": {"images.store", once, fakes.Responses{redirect(301, "/moved")},
@@ -247,7 +246,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		"a choice": {"images.show", once, fakes.Responses{redirect(300, "/elsewhere")},
 			"images.show: 300: the service redirects to https://content.example.com/elsewhere (" + right + ")"},
 		"a redirect to nowhere": {"images.show", once, fakes.Responses{fakes.Respond(302, ``)},
-			"images.show: 302: found"},
+			"images.show: 302: found (" + right + ")"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -380,7 +379,7 @@ func TestErrorsNameTheLimitThatEndedTheAttempt(t *testing.T) {
 	refused := fakes.RoundTripper(fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT}))
 	const (
 		s        = time.Second
-		timeout  = "the http.Client's Timeout of 1s ended the attempt (WithHTTPClient): "
+		timeout  = "the http.Client's Timeout of 1s ended the attempt (WithHTTPClient)"
 		deadline = "context deadline exceeded ("
 		store    = "no complete response within 1s (WithStoreTimeout) (it may have been created: look for it before "
 	)
@@ -423,7 +422,7 @@ func TestErrorsNameTheLimitThatEndedTheAttempt(t *testing.T) {
 					start := time.Now()
 					err := allTen(c)[call](ctx, row.opts...)
 					cancel()
-					assert.True(t, strings.HasPrefix(err.Error(), call+": "+row.text), "%v", err)
+					assert.ErrorContains(t, err, row.text)
 					assert.Equal(t, row.took, time.Since(start), call)
 					var lost net.Error
 					require.ErrorAs(t, err, &lost)
@@ -564,7 +563,7 @@ func TestPortThatSpeaksHTTPIsNotAskedAgain(t *testing.T) {
 	for name, call := range allTen(c) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, http.ErrSchemeMismatch, name)
-		assert.ErrorContains(t, err, ": the port speaks http, not https: "+http.ErrSchemeMismatch.Error()+" (", name)
+		assert.ErrorContains(t, err, ": "+http.ErrSchemeMismatch.Error()+" (", name)
 		assert.ErrorContains(t, err, "is the base URL "+c.BaseURL()+" right?; host ", name)
 		var lost *CallError
 		require.ErrorAs(t, err, &lost, name)

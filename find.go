@@ -5,23 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/response"
 )
 
-const (
-	// maxPages is how many pages of 100 records one search reads. A name that 1,000 others contain is not one to search
-	// for: each page is a request that rate limits count.
-	maxPages = 10
-	// maxAgain is how often a search is repeated if records were deleted meanwhile. A service from which they are
-	// deleted all the time is not asked forever.
-	maxAgain = 3
-)
+// maxPages is how many pages of 100 records one search reads. A name that 1,000 others contain is not one to search
+// for: each page is a request that rate limits count.
+const maxPages = 10
 
 // findByName returns the record with exactly the name, shown in full.
 func findByName[T any](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (*T, error) {
@@ -31,34 +28,35 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	opts = append(slices.Clip(opts), searching)
-	id, from, err := c.search(ctx, in, names.Canonical(name), opts)
-	for again := 0; again < maxAgain && errors.Is(err, response.ErrShrank); again++ {
-		id, from, err = c.search(ctx, in, names.Canonical(name), opts)
-	}
+	opts = slices.Clip(opts)
+	id, page, err := c.search(ctx, in, names.Canonical(name), append(opts, searching(op, OutcomeUnknown)))
 	switch {
 	case err != nil:
-		return nil, about(err, op, OutcomeUnknown)
+		return nil, err
 	case id == "":
 		text := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
 		return nil, &nameError{text, summary{op: op}}
 	}
-	found, err := call(ctx, c, arguments{op: in.show, id: id}, opts, readRecord[T])
-	renamed := false
-	if err == nil {
+	args := arguments{op: in.show, id: id}
+	found, err := call(ctx, c, args, append(opts, searching(op, OutcomeExecuted)), readRecord[T])
+	_, unsendable := err.(*ValidationError)
+	refused, _ := err.(*APIError)
+	switch {
+	case err == nil:
 		shown := identify(found, id)
-		if renamed = shown != "" && names.Canonical(shown) != names.Canonical(name); !renamed {
+		if shown == "" || names.Canonical(shown) == names.Canonical(name) {
 			return found, nil
 		}
 		err = fmt.Errorf("its name is %s", redact.Quote(shown)) // the list is older than Show, or Show than the list
+	case !unsendable && (refused == nil || refused.StatusCode != http.StatusNotFound):
+		return nil, err
 	}
-	// A record that the list has exists, whatever Show says.
-	_, refused := err.(*ValidationError)
-	if missing, ok := err.(*APIError); refused || renamed || ok && missing.Is(ErrNotFound) {
-		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
-		err = from.unusable(fmt.Errorf(text, id, err), !refused)
-	}
-	return nil, about(err, op, OutcomeExecuted)
+	from := page.from()
+	const text = "the list has a record with the name and the ID %s, but Show does not: %v"
+	return nil, c.newError(from.req, ending{
+		outcome: OutcomeExecuted, retryable: !unsendable,
+		last: engine.Attempt{Number: from.reply.Attempts, Reply: from.reply, Err: fmt.Errorf(text, id, err)},
+	})
 }
 
 // identify sets the ID of a record unless it has one, and returns the name.
@@ -101,61 +99,63 @@ func paramNames(structs ...any) (list []string) {
 	return list
 }
 
-// searching removes the caller's parameters that could hide the record, and bypasses caches.
-var searching = callOption{set: func(s *settings) {
-	s.moreQuery = slices.DeleteFunc(slices.Clone(s.moreQuery), func(p pair) bool {
-		return slices.Contains(listParams, p.key)
-	})
-	s.moreHeader = appended(s.moreHeader, "Cache-Control", "no-cache")
-}}
+// searching makes a call a part of a search. It removes the caller's parameters that could hide the record, and
+// bypasses caches.
+func searching(op Operation, outcome Outcome) CallOption {
+	return callOption{set: func(s *settings) {
+		s.search = &search{op, outcome}
+		s.moreQuery = slices.DeleteFunc(slices.Clone(s.moreQuery), func(p pair) bool {
+			return slices.Contains(listParams, p.key)
+		})
+		s.moreHeader = appended(s.moreHeader, "Cache-Control", "no-cache")
+	}}
+}
 
-// search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if the
-// whole list has no such record. Several are a ConflictError. Image has the ID and the name of any kind of record.
-func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, answer, error) {
+// search returns the ID of the record with exactly the name, and the page that has it. The ID is empty if the whole
+// list has no such record. One found ID counts, even if the rest of the list cannot be read or trusted. Several are a
+// ConflictError. Image has the ID and the name of any kind of record.
+func (c *Client) search(
+	ctx context.Context, in *collection, name string, opts []CallOption,
+) (ID, *Page[Image], error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
-	var on answer
-	first := arguments{op: in.list, params: params}
-	page, from, err := firstPage[Image](ctx, &source{client: c, first: first, opts: opts})
-	last := from
+	var on *Page[Image]
+	page, err := list[Image](ctx, c, arguments{op: in.list, params: params}, opts)
 	for n := 1; page != nil && err == nil; n++ {
-		if len(page.found.IDs) < page.found.Count {
-			return "", from, from.unusable(errors.New("the list has something other than a record"), false)
-		}
-		if page.saysError {
-			return "", from, from.unusable(fmt.Errorf("the list may lack records: %w", response.ErrSaysError), false)
-		}
+		missing := false
 		for _, record := range page.Items {
 			match := names.Canonical(record.Name) == name
-			if record.Name == "" || match && record.ID == "" {
-				return "", from, from.unusable(names.ErrMissing, false)
-			}
-			if match && !slices.Contains(ids, record.ID) {
-				ids, on = append(ids, record.ID), from
+			missing = missing || record.Name == "" || match && record.ID == ""
+			if match && record.ID != "" && !slices.Contains(ids, record.ID) {
+				ids, on = append(ids, record.ID), page
 			}
 		}
-		if n == maxPages && page.HasNext() && len(ids) == 0 {
+		switch {
+		case missing:
+			err = page.from().unusable(names.ErrMissing, false)
+		case len(page.found.IDs) < page.found.Count:
+			err = page.from().unusable(errors.New("the list has something other than a record"), false)
+		case page.saysError:
+			err = page.from().unusable(fmt.Errorf("the list may lack records: %w", response.ErrSaysError), true)
+		case n == maxPages && page.HasNext():
 			const text = "the search found more than %d pages of records; use a name that few others contain"
-			return "", from, from.unusable(fmt.Errorf(text, maxPages), false)
+			err = page.from().unusable(fmt.Errorf(text, maxPages), false)
+		default:
+			page, err = page.Next(ctx)
 		}
-		if n == maxPages {
-			break
-		}
-		last = from
-		page, from, err = page.next(ctx)
 	}
 	switch {
-	case len(ids) == 1: // even if a later page cannot be read
+	case len(ids) == 1:
 		return ids[0], on, nil
-	case len(ids) < 2:
-		return "", last, err
+	case len(ids) == 0:
+		return "", nil, err
 	}
 	ids = ids[:2]
 	for i, id := range ids {
-		ids[i] = ID(on.reply.Keys.Line(string(id)))
+		ids[i] = ID(on.from().reply.Keys.Line(string(id)))
 	}
 	s := summary{op: Operation(in.name + ".findByName"), outcome: OutcomeExecuted}
-	return "", last, &ConflictError{Name: name, IDs: ids, Problem: "more than one record has the name", summary: s}
+	return "", nil, &ConflictError{Name: name, IDs: ids, Problem: "more than one record has the name", summary: s}
 }
 
 // searchable returns the longest part of a name without a backslash, which databases treat as an escape in a search,

@@ -57,30 +57,29 @@ type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 
 // hooksOf returns the hooks of a call for the engine.
 func (c *Client) hooksOf(req *request) []engine.Hook {
-	hooks := slices.Concat(req.hooks, c.log)
-	if len(hooks) == 0 && req.response == nil {
+	hooks := slices.Concat(req.set.hooks, c.log)
+	if len(hooks) == 0 && req.set.response == nil {
 		return nil
 	}
-	path := c.lastKeys().Text(req.URL.EscapedPath())
+	path := c.lastKeys().Text(req.sent.URL.EscapedPath())
 	var list []engine.Hook
 	for _, hook := range hooks {
 		list = append(list, func(ctx context.Context, number int) (func(engine.Result), error) {
-			done, err := hook(ctx, Attempt{req.op.name, req.Method, path, number})
+			done, err := hook(ctx, Attempt{req.op.name, req.sent.Method, path, number})
 			if done == nil || err != nil {
 				return nil, err
 			}
 			return func(r engine.Result) { done(c.attemptResult(req, r)) }, nil
 		})
 	}
-	if req.response != nil {
-		list = append(list, c.keepResponse(req.response))
+	if req.set.response != nil {
+		list = append(list, keepResponse(req.set.response))
 	}
 	return list
 }
 
 // attemptResult returns the result of an attempt for a hook.
 func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
-	r.Reply = c.masking(r.Reply)
 	res := AttemptResult{
 		StatusCode: r.Reply.Status, RequestID: r.Reply.RequestID(), Outcome: Outcome(r.Verdict.Outcome),
 		BytesSent: r.FileSent, Duration: r.Took, WillRetry: r.Again, Pause: r.Pause, Budget: r.Budget,
@@ -90,9 +89,9 @@ func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
 	case r.Number == 0: // it was not made, or panicked
 		res.Err = shield(r.Reply.Keys, r.Err)
 	default:
-		res.Err = c.newError(req, engine.Failure{
-			Outcome: r.Verdict.Outcome, Retryable: r.Verdict.Retryable, Last: r.Attempt,
-			LastReply: r.Reply, Keys: r.Reply.Keys,
+		res.Err = c.newError(req, ending{
+			outcome: Outcome(r.Verdict.Outcome), retryable: r.Verdict.Retryable, last: r.Attempt,
+			noReply: r.Reply.Status == 0,
 		})
 	}
 	return res

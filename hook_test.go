@@ -377,7 +377,7 @@ func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"images.update: 429: busy",
-		"images.update: the service closed the connection before a response came: EOF " +
+		"images.update: EOF " +
 			"(it may have been updated; attempt 2 of 3; host content.example.com)",
 		"images.update: 422: no (attempt 3 of 3)",
 	}, texts)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -83,29 +84,28 @@ type Progress struct {
 // filePart is the name of the file in the form of an upload.
 const filePart = "file"
 
-// attach looks at the file and makes the body of an upload. The error says why the file's first bytes did not come in
-// time.
-func (r *request) attach(
-	ctx context.Context, file *File, keys redact.Keys,
-) (problems []FieldProblem, causes []error, err error) {
-	if problems = file.check(); problems != nil {
-		return problems, nil, nil
+// body returns the body of an upload, or the problem with the file. Without a problem, the error says why the first
+// bytes of the file did not come in time; with one, it is the cause, if there is one.
+func (f *File) body(
+	ctx context.Context, form url.Values, set *settings, keys redact.Keys,
+) (*upload.Body, []FieldProblem, error) {
+	if problems := f.check(); problems != nil {
+		return nil, problems, nil
 	}
-	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, head, err := engine.Look(ctx, f, r.stall)
+	file := upload.File{Name: f.Name, ContentType: f.ContentType, Size: f.Size, Source: f.source}
+	size, head, err := engine.Look(ctx, file, set.stall)
 	if failed, ok := errors.AsType[*upload.ReadError](err); ok {
 		reason := keys.Line(redact.WithoutQueries(oneLine.Replace("cannot be read: " + failed.Err.Error())))
 		hint := ""
 		if errors.Is(err, upload.ErrUsed) {
 			hint = "open a reader for each call, or use one that can seek"
 		}
-		return problem(filePart, file.Name, reason, hint), []error{shield(keys, err, ErrFile)}, nil
+		return nil, problem(filePart, f.Name, reason, hint), shield(keys, err, ErrFile)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	r.Body = upload.Multipart(r.form, filePart, f, size)
-	return file.checkContent(size, head, r.unchecked), nil, nil
+	return upload.Multipart(form, filePart, file, size), f.checkContent(size, head, set.unchecked), nil
 }
 
 // check returns the first problem with the fields of f.

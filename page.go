@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -20,8 +19,9 @@ type Page[T any] struct {
 	found     response.Facts
 	saysError bool // beside the records
 	state     response.State
-	broken    error   // returned by Next in place of a page; nil for none
-	source    *source // of the pages that follow
+	broken    error         // returned by Next in place of a page; nil for none
+	source    *source       // of the pages that follow
+	from      func() answer // the response without its body; a closure, because it leads to the key
 }
 
 // PageInfo has the page numbers and counts from the service. Zero is unknown.
@@ -44,36 +44,33 @@ type source struct {
 }
 
 // fetch returns the page to which the query of a link leads, or the first one. Its place in the list is unknown.
-func fetch[T any](ctx context.Context, s *source, link url.Values) (*Page[T], answer, error) {
+func fetch[T any](ctx context.Context, s *source, link url.Values) (*Page[T], error) {
 	args := s.first
 	if link != nil {
 		args.query = maps.Clone(s.query)
 		maps.Copy(args.query, link)
 	}
-	page, from, err := send(ctx, s.client, args, s.opts, readPage[T])
-	if err != nil {
-		return nil, answer{}, err
-	}
-	page.found.Query = from.req.query
-	return page, from, nil
+	return call(ctx, s.client, args, s.opts, readPage[T])
 }
 
-// firstPage returns the first page of a list, and the response that holds it.
-func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) {
-	page, from, err := fetch[T](ctx, s, nil)
+// list returns the first page. It copies the options for the pages that follow, because the caller may append to the
+// same slice for another list.
+func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) (*Page[T], error) {
+	s := &source{client: c, first: first, opts: slices.Clone(opts)}
+	page, err := fetch[T](ctx, s, nil)
 	if err != nil {
-		return nil, answer{}, err
+		return nil, err
 	}
 	s.query = page.found.Query
-	return page.after(response.Start(pageSizes), s, from)
+	return page.after(response.Start(pageSizes), s)
 }
 
 // after puts a page in its place in the list, after the page of a state, and leaves out the records that moved from
 // there.
-func (p *Page[T]) after(before response.State, s *source, from answer) (*Page[T], answer, error) {
+func (p *Page[T]) after(before response.State, s *source) (*Page[T], error) {
 	state, moved, err := before.Arrive(p.found)
 	if err != nil {
-		return nil, answer{}, from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, p.from().unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	kept := p.Items[:0]
 	for i, id := range p.found.IDs {
@@ -83,9 +80,9 @@ func (p *Page[T]) after(before response.State, s *source, from answer) (*Page[T]
 	}
 	p.Items, p.PageInfo, p.state, p.source = kept, PageInfo(state.Info), state, s
 	if _, err := state.Next(); err != nil {
-		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), err == response.ErrShrank)
+		p.broken = p.from().unusable(fmt.Errorf("%w: %w", ErrPagination, err), err == response.ErrShrank)
 	}
-	return p, from, nil
+	return p, nil
 }
 
 // HasNext reports whether Next returns a page, or an error because there may be more records.
@@ -96,40 +93,28 @@ func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 // service does not say whether a page follows a full one, leads back to an earlier page, or repeats this page's
 // records. It also matches after the last page of a list that became shorter meanwhile, as in All.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
-	page, _, err := p.next(ctx)
-	return page, err
-}
-
-// next is Next that also returns the response that holds the page.
-func (p *Page[T]) next(ctx context.Context) (*Page[T], answer, error) {
 	if !p.HasNext() {
-		return nil, answer{}, nil
+		return nil, nil
 	}
 	if p.broken != nil {
-		return nil, answer{}, p.broken
+		return nil, p.broken
 	}
 	link, _ := p.state.Next()
-	page, from, err := fetch[T](ctx, p.source, link)
-	if err != nil {
-		return nil, answer{}, err
-	}
-	return page.after(p.state, p.source, from)
-}
-
-// list returns the first page. It copies the options for the pages that follow, because the caller may append to the
-// same slice for another list.
-func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) (*Page[T], error) {
-	page, _, err := firstPage[T](ctx, &source{client: c, first: first, opts: slices.Clone(opts)})
-	return page, err
-}
-
-// readPage finds the records of a list, and the hints about its place.
-func readPage[T any](body string, header http.Header, op *operation) (*Page[T], error) {
-	v, err := response.Parse(body)
+	page, err := fetch[T](ctx, p.source, link)
 	if err != nil {
 		return nil, err
 	}
-	found, err := response.FindList(v, op.in.name)
+	return page.after(p.state, p.source)
+}
+
+// readPage finds the records of a list, and the hints about its place.
+func readPage[T any](a answer) (*Page[T], error) {
+	in := a.req.op.in
+	v, err := response.Parse(a.reply.Body)
+	if err != nil {
+		return nil, err
+	}
+	found, err := response.FindList(v, in.name)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +122,7 @@ func readPage[T any](body string, header http.Header, op *operation) (*Page[T], 
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
 		item := new(T)
-		if raw, err := response.Record(element, op.in.singular, item); err == nil {
+		if raw, err := response.Record(element, in.singular, item); err == nil {
 			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))
@@ -146,8 +131,12 @@ func readPage[T any](body string, header http.Header, op *operation) (*Page[T], 
 	if count > 0 && len(items) == 0 {
 		return nil, response.ErrNoRecord
 	}
-	facts := response.Facts{Hints: found.Hints(header), IDs: ids, Count: count}
-	return &Page[T]{Items: items, found: facts, saysError: found.SaysError()}, nil
+	facts := response.Facts{
+		Hints: found.Hints(a.reply.Header), Query: a.req.sent.URL.Query(), IDs: ids, Count: count,
+	}
+	a.reply.Body = "" // because the page may be kept
+	from := func() answer { return a }
+	return &Page[T]{Items: items, found: facts, saysError: found.SaysError(), from: from}, nil
 }
 
 // Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before

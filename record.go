@@ -3,7 +3,6 @@ package aicontent
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strconv"
 	"time"
@@ -39,9 +38,9 @@ type record interface {
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any](body string, header http.Header, op *operation) (*T, error) {
-	r := new(T)
-	v, err := response.Parse(body)
+func readRecord[T any](a answer) (*T, error) {
+	r, op := new(T), a.req.op
+	v, err := response.Parse(a.reply.Body)
 	var raw response.Value
 	if err == nil {
 		raw, err = response.Record(v, op.in.singular, r)
@@ -52,7 +51,7 @@ func readRecord[T any](body string, header http.Header, op *operation) (*T, erro
 			err = response.ErrNoRecord
 		}
 	}
-	if location := header.Get("Location"); err != nil && op.kind == engine.Create && location != "" {
+	if location := a.reply.Header.Get("Location"); err != nil && op.kind == engine.Create && location != "" {
 		err = fmt.Errorf("%w; its Location is %s", err, location)
 	}
 	if err != nil {
@@ -68,11 +67,11 @@ func isNoID(id ID) bool {
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
-func readDeleted(body string, header http.Header, op *operation) (struct{}, error) {
-	if kindOf(body, header) == engine.Page {
+func readDeleted(a answer) (struct{}, error) {
+	if kindOf(a.reply.Body, a.reply.Header) == engine.Page {
 		return struct{}{}, response.ErrHTML
 	}
-	if v, _ := response.Parse(body); v.IsRefusal(op.in.singular) {
+	if v, _ := response.Parse(a.reply.Body); v.IsRefusal(a.req.op.in.singular) {
 		return struct{}{}, response.ErrSaysError
 	}
 	return struct{}{}, nil

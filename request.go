@@ -82,14 +82,11 @@ type arguments struct {
 	file   *File      // nil for a form without a file
 }
 
-// request is an engine.Request with the parts that it was made from.
+// request is a call that is ready to be sent.
 type request struct {
-	engine.Request
-	*settings // shared with the client's other calls if the call has no options
-
-	op    *operation
-	query url.Values
-	form  url.Values // nil if there is none
+	sent engine.Request
+	set  *settings // shared with the client's other calls if the call has no options
+	op   *operation
 }
 
 // settings is set by the options of a call.
@@ -105,6 +102,7 @@ type settings struct {
 	moreForm   []pair
 	response   **Response
 	progress   func(Progress)
+	search     *search // nil unless the call is a part of one
 }
 
 func newSettings() *settings {
@@ -131,70 +129,64 @@ type Response struct {
 	Attempts   int    // number of attempts, from 1
 }
 
-// reader reads the result of a call from the body of a 2xx response.
-type reader[T any] func(body string, header http.Header, op *operation) (T, error)
-
-// call makes a call and returns its result. With invalid arguments nothing is sent.
-func call[T any](ctx context.Context, c *Client, args arguments, opts []CallOption, read reader[T]) (T, error) {
-	value, _, err := send(ctx, c, args, opts, read)
-	return value, err
-}
-
-// answer is the response to a successful call.
+// answer is a response to a request of a client.
 type answer struct {
 	client *Client
 	req    *request
 	reply  engine.Reply
 }
 
-// unusable returns the error of a list that was read but cannot be used.
-func (a answer) unusable(cause error, retryable bool) error {
-	bare := a.reply
-	bare.Body = ""
-	return a.client.newError(a.req, engine.Failure{
-		Outcome: engine.Executed, Retryable: retryable, Keys: bare.Keys,
-		Last: engine.Attempt{Number: bare.Attempts, Reply: bare, Err: cause},
-	})
+// search marks the requests of a search for a record. Their errors are those of the search.
+type search struct {
+	op      Operation
+	outcome Outcome // of the request that would have created the record
 }
 
-// send is call that also returns the response.
-func send[T any](
-	ctx context.Context, c *Client, args arguments, opts []CallOption, read reader[T],
-) (value T, from answer, err error) {
+// reader reads the result of a call from a 2xx response.
+type reader[T any] func(answer) (T, error)
+
+// call makes a call and returns its result. With invalid arguments nothing is sent.
+func call[T any](ctx context.Context, c *Client, args arguments, opts []CallOption, read reader[T]) (T, error) {
+	var result T
 	req, err := c.prepare(ctx, args, opts)
 	if err != nil {
-		return value, answer{}, err
+		return result, err
 	}
-	last, err := c.do(ctx, req, func(r engine.Reply) engine.Content {
-		if r.Status/100 != 2 {
-			return contentOf(r, nil)
+	last, failure := c.sender().Do(ctx, req.sent, c.engineSettings(req), func(r engine.Reply) engine.Content {
+		if r.Status/100 != 2 || r.Err != nil {
+			return contentOf(r, shield(r.Keys, r.Err))
 		}
-		err := shield(nil, r.Err)
-		var value T
-		if err == nil {
-			value, err = read(r.Body, r.Header, args.op)
-		}
+		value, err := read(answer{c, req, r})
 		if err != nil {
 			return contentOf(r, err)
 		}
 		return engine.Content{Kind: engine.Asked, Value: value}
 	})
-	value, _ = last.Facts.Content.Value.(T) // a Delete may succeed without one
-	return value, answer{c, req, last.Reply}, err
+	if failure != nil {
+		e := endingOf(failure)
+		if search := req.set.search; search != nil {
+			e.outcome = search.outcome
+		}
+		return result, c.newError(req, e)
+	}
+	result, _ = last.Facts.Content.Value.(T) // a Delete may succeed without one
+	return result, nil
 }
 
-// do makes a call.
-func (c *Client) do(ctx context.Context, req *request, read engine.Reader) (engine.Attempt, error) {
-	last, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req), read)
-	if failure != nil {
-		return engine.Attempt{}, c.newError(req, *failure)
+// unusable returns the error of a list that was read but cannot be used. It keeps nothing of the response's body.
+func (a answer) unusable(cause error, retryable bool) error {
+	a.reply.Body = ""
+	e := ending{outcome: OutcomeExecuted, retryable: retryable}
+	if search := a.req.set.search; search != nil {
+		e.outcome = search.outcome
 	}
-	return last, nil
+	e.last = engine.Attempt{Number: a.reply.Attempts, Reply: a.reply, Err: cause}
+	return a.client.newError(a.req, e)
 }
 
 // keepResponse is a hook that stores the response of each attempt in dst. The last one stays, even if a later attempt
 // panics.
-func (c *Client) keepResponse(dst **Response) engine.Hook {
+func keepResponse(dst **Response) engine.Hook {
 	return func(context.Context, int) (func(engine.Result), error) {
 		return func(r engine.Result) {
 			if r.Reply.Status == 0 {
@@ -203,7 +195,7 @@ func (c *Client) keepResponse(dst **Response) engine.Hook {
 				}
 				return
 			}
-			reply := c.masking(r.Reply)
+			reply := r.Reply
 			*dst = &Response{
 				StatusCode: reply.Status, Header: reply.Keys.Header(reply.Header),
 				Body: []byte(reply.Keys.Text(reply.Body)), RequestID: reply.RequestID(), Attempts: reply.Attempts,
@@ -212,64 +204,58 @@ func (c *Client) keepResponse(dst **Response) engine.Hook {
 	}
 }
 
-// masking returns a reply with the keys to mask in it. A picture is fetched without one, but its URL or its host may
-// repeat the last one that was sent.
-func (c *Client) masking(reply engine.Reply) engine.Reply {
-	if reply.Keys == nil {
-		reply.Keys = c.lastKeys()
-	}
-	return reply
-}
-
-// settingsOf returns the engine's settings for a call.
-func (c *Client) settingsOf(req *request) engine.Settings {
+// engineSettings returns the engine's settings for a call.
+func (c *Client) engineSettings(req *request) engine.Settings {
+	set, body := req.set, req.sent.Body
 	s := engine.Settings{
-		Limits: engine.Limits{Stall: req.stall, Wait: req.wait},
-		Policy: engine.Policy(req.policy), Hooks: c.hooksOf(req),
+		Limits: engine.Limits{Stall: set.stall, Wait: set.wait},
+		Policy: engine.Policy(set.policy), Hooks: c.hooksOf(req),
 	}
-	if req.Kind == engine.Create {
-		s.Limits.Wait = req.storeWait
+	if req.op.kind == engine.Create {
+		s.Limits.Wait = set.storeWait
 	}
-	if report := req.progress; report != nil && req.Body != nil && req.Body.HasFile() {
-		s.Progress = func(sent int64, attempt int) { report(Progress{sent, req.Body.FileSize, attempt}) }
+	if set.progress != nil && body != nil && body.HasFile() {
+		s.Progress = func(sent int64, attempt int) { set.progress(Progress{sent, body.FileSize, attempt}) }
 	}
 	return s
 }
 
 // validate returns the errors a call would report before sending. It does not open the file.
 func (c *Client) validate(args arguments, opts []CallOption) error {
-	_, problems := c.encode(args, opts)
+	_, _, problems := c.encode(args, opts)
 	return invalid(args.op.name, problems)
 }
 
-// prepare checks the arguments of a call and returns its request. It looks at the file of an upload, and closes it.
+// prepare returns the complete request of a call, or the error of its arguments. It reads the first bytes of a file.
 func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption) (*request, error) {
-	req, problems := c.encode(args, opts)
-	var causes []error
-	switch {
-	case req.form == nil:
-	case args.file == nil:
-		req.Body = upload.Form(req.form)
-	default:
-		found, errs, err := req.attach(ctx, args.file, c.lastKeys())
-		if err != nil {
-			f := engine.Failure{Outcome: engine.NotExecuted, Why: engine.FileError, Stopped: err}
-			if ctx.Err() != nil {
-				f.Why, f.Retryable = engine.Ended, true
-			}
-			return nil, c.newError(req, f)
+	req, form, problems := c.encode(args, opts)
+	if args.file == nil {
+		if form != nil {
+			req.sent.Body = upload.Form(form)
 		}
-		problems, causes = append(problems, found...), errs
+		return req, invalid(args.op.name, problems)
 	}
-	return req, invalid(args.op.name, problems, causes...)
+	body, found, err := args.file.body(ctx, form, req.set, c.lastKeys())
+	req.sent.Body = body
+	problems = append(problems, found...)
+	switch {
+	case err == nil:
+		return req, invalid(args.op.name, problems)
+	case found != nil:
+		return nil, invalid(args.op.name, problems, err)
+	}
+	e := ending{outcome: OutcomeNotExecuted, why: engine.FileError, stopped: err}
+	if ctx.Err() != nil {
+		e.why, e.retryable = engine.Ended, true
+	}
+	e.last.Reply.Keys = c.lastKeys()
+	return nil, c.newError(req, e)
 }
 
-// encode makes the query, the form and the URL of a call, and reports problems with them.
-func (c *Client) encode(args arguments, opts []CallOption) (*request, []FieldProblem) {
-	set, problems := c.set(opts)
+// encode makes the URL and the form of a request, and reports problems with the arguments.
+func (c *Client) encode(args arguments, opts []CallOption) (req *request, form url.Values, problems []FieldProblem) {
 	op := args.op
-	req := &request{settings: set, op: op}
-	req.Kind, req.Method = op.kind, c.method(op.kind)
+	set, problems := c.set(opts)
 	if op.record {
 		for _, p := range args.id.check() {
 			p.Value = ID(c.lastKeys().Text(string(args.id))) // the service may have sent it
@@ -281,32 +267,33 @@ func (c *Client) encode(args arguments, opts []CallOption) (*request, []FieldPro
 	}
 	fields := valuesOf(args.params)
 	if op.kind == engine.Create || op.kind == engine.Change {
-		req.form = c.overlay(fields, set.moreForm)
-		problems = append(problems, checkForm(args, req.form, fields, set.moreForm)...)
+		form = c.overlay(fields, set.moreForm)
+		problems = append(problems, checkForm(args, form, fields, set.moreForm)...)
 		fields = nil
 	}
-	req.query = c.overlay(fields, set.moreQuery)
+	query := c.overlay(fields, set.moreQuery)
 	if args.query != nil {
-		req.query = args.query
+		query = args.query
 	}
-	problems = append(problems, checkText(req.query)...)
+	problems = append(problems, checkText(query)...)
 	if !set.unchecked {
 		replaced := slices.Concat(set.moreQuery, set.moreForm)
 		problems = append(problems, slices.DeleteFunc(unlisted(args.params), func(p FieldProblem) bool {
 			return slices.ContainsFunc(replaced, func(with pair) bool { return with.key == p.Field })
 		})...)
 	}
+	req = &request{set: set, op: op}
+	req.sent = engine.Request{Kind: op.kind, Method: c.method(op.kind), URL: c.url(op, args.id, query)}
 	if len(set.moreHeader) > 0 {
-		req.Header = make(http.Header, len(set.moreHeader))
+		req.sent.Header = make(http.Header, len(set.moreHeader))
 	}
 	for _, h := range set.moreHeader {
-		req.Header[h.key] = []string{h.value}
+		req.sent.Header[h.key] = []string{h.value}
 	}
-	req.URL = c.url(op, args.id, req.query)
-	return req, problems
+	return req, form, problems
 }
 
-// contentOf classifies a response that does not hold the expected content. Err says why, if it was read for it.
+// contentOf classifies a response without the expected content. Err is the reason, nil for a status.
 func contentOf(r engine.Reply, err error) engine.Content {
 	c := engine.Content{
 		Kind: kindOf(r.Body, r.Header), Err: err,
@@ -314,6 +301,9 @@ func contentOf(r engine.Reply, err error) engine.Content {
 	}
 	if errors.Is(err, response.ErrSaysError) {
 		c.Kind = engine.Error
+	}
+	if r.Status/100 != 2 {
+		c.Err = nil
 	}
 	return c
 }

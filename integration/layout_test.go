@@ -71,10 +71,10 @@ func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 // attempt, and records that a list or Show has returned.
 var outcomes = map[string][]string{
 	"outcome.go":               all,
-	"errors.go":                {"OutcomeNotExecuted"},                // bad arguments
-	"request.go":               {"NotExecuted", "Executed"},           // a file not read; a list that was
-	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"}, // the record that a search is for
-	"wait.go":                  {"OutcomeExecuted"},                   // a record that Show has returned
+	"errors.go":                {"OutcomeNotExecuted"},                    // bad arguments
+	"request.go":               {"OutcomeNotExecuted", "OutcomeExecuted"}, // a file not read; a list that was
+	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"},     // the record that a search is for
+	"wait.go":                  {"OutcomeExecuted"},                       // a record that Show has returned
 	"internal/engine/rules.go": all,
 	"internal/engine/do.go":    {"NotExecuted"}, // no attempt was made
 }

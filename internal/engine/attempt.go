@@ -40,30 +40,29 @@ type Attempt struct {
 	FileSent   int64         // bytes of the file that the transport has taken
 }
 
-// attempt makes one attempt. Lost means that an earlier attempt of the call may have been executed.
-func (s *Sender) attempt(
-	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,
-) Attempt {
+// attempt makes one attempt.
+func (c *call) attempt(key *Credential, read Reader) Attempt {
+	a := Attempt{Number: c.last.Number + 1, Facts: Facts{Lost: c.outcome == Unknown}}
+	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	start := time.Now()
-	a := Attempt{Number: number, Facts: Facts{Lost: lost}}
-	seen := s.Transport.watch(ctx, set.Limits, req.Body != nil)
+	seen := c.sender.Transport.watch(c.ctx, c.set.Limits, c.req.Body != nil)
 	clock := &seen.clock
 	defer clock.stop() // because a RoundTripper may panic
-	wired := s.newRequest(seen, req, key)
+	wired := c.newRequest(seen, key)
 	var bar *progressBar
-	if set.Progress != nil {
-		bar = &progressBar{report: set.Progress, attempt: number, sent: -1}
+	if c.set.Progress != nil {
+		bar = &progressBar{report: c.set.Progress, attempt: a.Number, sent: -1}
 	}
-	sending, err := attach(req.Body, wired, clock, bar)
+	sending, err := attach(c.req.Body, wired, clock, bar)
 	if err != nil {
 		a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
-		a.Verdict = Judge(req.Kind, a.Facts)
+		a.Verdict = Judge(c.req.Kind, a.Facts)
 		return a
 	}
 	defer sending.End()
-	resp, err := s.client(req.Kind).Do(wired)
+	resp, err := c.sender.client(c.req.Kind).Do(wired)
 	if err == nil {
-		a.Reply, a.Facts.Content = s.receive(ctx, resp, req.Kind, read, clock)
+		a.Reply, a.Facts.Content = c.receive(a.Reply, resp, read, clock)
 		a.Facts.Status, a.Err = a.Reply.Status, a.Facts.Content.Err
 		if a.Reply.Status/100 != 2 { // because a success may have one for polling
 			a.RetryAfter = retryAfter(a.Reply.Header, time.Now())
@@ -79,10 +78,10 @@ func (s *Sender) attempt(
 	}
 	if err != nil {
 		err = cmp.Or(sent.Err, err)
-		a.Err = cmp.Or(endedBy(ctx, clock), err)
+		a.Err = cmp.Or(endedBy(c.ctx, clock), err)
 	}
-	a.Facts.End = endOf(ctx, err)
-	a.Verdict = Judge(req.Kind, a.Facts)
+	a.Facts.End = endOf(c.ctx, err)
+	a.Verdict = Judge(c.req.Kind, a.Facts)
 	return a
 }
 
@@ -106,11 +105,12 @@ func (s *Sender) client(kind Kind) *http.Client {
 
 // newRequest returns the HTTP request of an attempt, without its body. It shares no memory with other attempts, because
 // a RoundTripper may change it.
-func (s *Sender) newRequest(ctx context.Context, req *Request, key *Credential) *http.Request {
+func (c *call) newRequest(ctx context.Context, key *Credential) *http.Request {
+	req := &c.req
 	own := &struct { // one allocation
 		url    url.URL
 		values [3]string
-	}{req.URL, [3]string{s.UserAgent}}
+	}{req.URL, [3]string{c.sender.UserAgent}}
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
 	if key != nil {
@@ -157,20 +157,18 @@ func (b *progressBar) moved(sent int64, last bool) {
 const maxErrorBody = 1 << 20
 
 // receive reads a response, which may arrive before the whole request was sent.
-func (s *Sender) receive(
-	ctx context.Context, resp *http.Response, kind Kind, read Reader, clock *clock,
-) (Reply, Content) {
+func (c *call) receive(reply Reply, resp *http.Response, read Reader, clock *clock) (Reply, Content) {
 	defer resp.Body.Close()
-	reply := Reply{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength}
-	switch {
+	reply.Status, reply.Header, reply.Length = resp.StatusCode, resp.Header, resp.ContentLength
+	switch limit := c.sender.MaxResponse; {
 	case resp.StatusCode/100 != 2:
-		reply.Body, reply.Err = readBody(resp, min(s.MaxResponse, maxErrorBody))
-	case kind == Fetch:
-		reply.Picture = &picture{resp.Body, ctx, clock}
+		reply.Body, reply.Err = readBody(resp, min(limit, maxErrorBody))
+	case c.req.Kind == Fetch:
+		reply.Picture = &picture{resp.Body, c.ctx, clock}
 	default:
-		reply.Body, reply.Err = readBody(resp, s.MaxResponse)
+		reply.Body, reply.Err = readBody(resp, limit)
 	}
-	if ended := endedBy(ctx, clock); ended != nil && errors.Is(reply.Err, ErrCutOff) {
+	if ended := endedBy(c.ctx, clock); ended != nil && errors.Is(reply.Err, ErrCutOff) {
 		reply.Err = fmt.Errorf("%w: %w", ErrCutOff, ended)
 	}
 	content := read(reply)

@@ -14,14 +14,14 @@ import (
 
 // Do makes attempts until one succeeds or no other may follow. It returns either the last attempt or a failure.
 func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Attempt, *Failure) {
-	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted}
+	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted, keys: s.Keys()}
 	defer c.end()
 	for ctx.Err() == nil {
 		key, why, err := c.enter()
 		if err != nil {
 			return Attempt{}, c.fail(why, err)
 		}
-		c.add(s.attempt(ctx, &c.req, &c.set, read, key, c.last.Number+1, c.outcome == Unknown))
+		c.add(c.attempt(key, read))
 		pause, again, why := decide(set.Policy, c.last, c.situation())
 		if again {
 			again, why, err = c.reserve()
@@ -45,17 +45,17 @@ type call struct {
 	req    Request
 	set    Settings
 
-	outcome   Outcome // of all attempts together
-	last      Attempt
-	lastReply Reply          // last response; its Status is 0 if none came
-	keys      redact.Keys    // all keys sent
-	key       *Credential    // of the last attempt; nil for a picture
-	renewal   *Credential    // replaces a refused key in the next attempt; nil for none
-	renewed   bool           // the call has asked for another key after a 401
-	taken     int            // retries from the budget that were used
-	reserved  bool           // a retry from the budget for the next attempt
-	dones     []func(Result) // hooks waiting for the result of the attempt
-	asked     time.Time      // start of the hooks
+	outcome  Outcome // of all attempts together
+	last     Attempt
+	replied  bool           // an attempt got a response
+	keys     redact.Keys    // to mask: the latest two
+	key      *Credential    // of the last attempt; nil for a picture
+	renewal  *Credential    // replaces a refused key in the next attempt; nil for none
+	renewed  bool           // the call has asked for another key after a 401
+	taken    int            // retries from the budget that were used
+	reserved bool           // a retry from the budget for the next attempt
+	dones    []func(Result) // hooks waiting for the result of the attempt
+	asked    time.Time      // start of the hooks
 }
 
 // enter waits for the rate limiter, gets the key and calls the hooks. A picture needs neither limiter nor key.
@@ -71,26 +71,14 @@ func (c *call) enter() (key *Credential, why Why, err error) {
 				return nil, KeyError, err
 			}
 		}
-		c.use(key)
+		c.key, c.keys = key, c.keys.With(key.keys[0])
 	}
 	return key, HookError, c.ask()
 }
 
-// use records the key of the next attempt.
-func (c *call) use(key *Credential) {
-	if c.key = key; c.keys == nil {
-		c.keys = key.keys
-		return
-	}
-	c.keys = c.keys.With(key.keys[0])
-}
-
 // add records an attempt.
 func (c *call) add(a Attempt) {
-	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
-	if a.Reply.Status != 0 {
-		c.lastReply = a.Reply
-	}
+	c.replied = c.replied || a.Reply.Status != 0
 	if c.reserved {
 		c.taken++
 		c.reserved = false
@@ -140,9 +128,10 @@ func (c *call) fail(why Why, stopped error) *Failure {
 	if why == Ended {
 		stopped = cmp.Or(stopped, ContextError(c.ctx), context.DeadlineExceeded)
 	}
+	c.last.Reply.Keys = c.keys
 	return &Failure{
 		Outcome: c.outcome, Retryable: c.last.Verdict.Retryable || stopped != nil,
-		Last: c.last, LastReply: c.lastReply, Keys: c.keys, Why: why, Stopped: stopped,
+		Last: c.last, Replied: c.replied, Why: why, Stopped: stopped,
 	}
 }
 

@@ -51,6 +51,7 @@ type Sender struct {
 	UserAgent     string
 	Limiter       Limiter                                    // nil for none
 	Key           func(context.Context) (*Credential, error) // called before each attempt
+	Keys          func() redact.Keys                         // the latest keys, for masking
 	Rotates       bool                                       // Key may return another key after a 401
 	Budget        *Budget
 	MaxResponse   int64 // in bytes
@@ -78,16 +79,16 @@ func (c *Credential) Keys() redact.Keys {
 // Limiter delays attempts.
 type Limiter interface{ Wait(context.Context) error }
 
-// Reply is a response. It is zero if none came.
+// Reply is a response. Without one, its Status is 0.
 type Reply struct {
 	Status   int
 	Header   http.Header
-	Body     string    // empty for a picture
-	Err      error     // set if Body is incomplete; matches ErrCutOff if it ended too early
-	Picture  io.Reader // body of a 2xx response to a Fetch, with a stall limit; valid only within the Reader
-	Length   int64     // of Picture in bytes; -1 if unknown
-	Keys     redact.Keys
-	Attempts int // number of attempts up to this response
+	Body     string      // empty for a picture
+	Err      error       // set if Body is incomplete; matches ErrCutOff if it ended too early
+	Picture  io.Reader   // body of a 2xx response to a Fetch, with a stall limit; valid only within the Reader
+	Length   int64       // of Picture in bytes; -1 if unknown
+	Keys     redact.Keys // to mask in it
+	Attempts int         // number of attempts up to this response
 }
 
 // requestIDs are the headers in which services and proxies send the ID of a request.
@@ -132,9 +133,8 @@ const (
 type Failure struct {
 	Outcome   Outcome // of all attempts together
 	Retryable bool
-	Last      Attempt
-	LastReply Reply // the last response; its Status is 0 if none came
-	Keys      redact.Keys
+	Last      Attempt // without an attempt, its Number is 0
+	Replied   bool    // an attempt got a response
 	Why       Why
 	Stopped   error // the error behind Why; nil for none
 }
