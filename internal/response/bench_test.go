@@ -138,7 +138,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 // BenchmarkListBesideEncodingJSON reads the same list with this package and by hand in turn, so that a busy machine
-// slows down both. It reports the ratio of the medians of their times: 0.74 with Go 1.26, 0.93 with Go 1.27.
+// slows down both. It reports the ratio of the medians of their times: some 0.75 with Go 1.26, 0.95 with Go 1.27.
 func BenchmarkListBesideEncodingJSON(b *testing.B) {
 	cases := benchCases()
 	var took [2][]time.Duration

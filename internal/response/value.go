@@ -79,10 +79,18 @@ func (v Value) end(i int) int {
 		}
 		return i + 1
 	case '{', '[':
-		for i = v.next(i + 1); v[i] != '}' && v[i] != ']'; i = v.next(i) {
-			i = v.end(i)
+		for depth := 0; ; i++ {
+			switch v[i] {
+			case '"':
+				i = v.end(i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
 		}
-		return i + 1
 	}
 	for i < len(v) && v[i] > ' ' && v[i] != ',' && v[i] != '}' && v[i] != ']' {
 		i++
