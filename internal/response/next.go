@@ -38,7 +38,7 @@ type Hints struct {
 	ends     bool       // a next link is null
 	fromZero bool       // the number of this page is 0
 	more     bool       // a flag reports further pages
-	told     bool       // the response has a flag or cursor that reports no further page
+	told     bool       // a flag, page or cursor reports that no page follows
 }
 
 // Hints reads the members around a list, in meta, and in pagination beside the list or in meta, and the header. The
