@@ -85,6 +85,11 @@ func (p *Page[T]) after(before response.State, s *source) (*Page[T], error) {
 	return p, nil
 }
 
+// Format writes the page's number and the number of its records. A next link may hold the API key.
+func (p Page[T]) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, "Page(%d of %d, %d records)", p.Current, p.Last, len(p.Items))
+}
+
 // HasNext reports whether Next returns a page, or an error because there may be more records.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 

@@ -549,3 +549,16 @@ func TestAllReportsRecordsThatDeletionsMayHaveMoved(t *testing.T) {
 		assert.Equal(t, OutcomeExecuted, OutcomeOf(failed), name)
 	}
 }
+
+// A service may write the key that it got into its next link, and a program may print a page.
+func TestPagePrintsNoKey(t *testing.T) {
+	t.Parallel()
+	const list = `{"data":[{"id":9},{"id":8}],"links":{"next":"?key=` + fakes.Key + `"},` +
+		`"meta":{"current_page":1,"last_page":2}}`
+	page, err := over(t, fakes.RoundTripper(fakes.OK(list))).Images.List(t.Context(), ImageListParams{})
+	require.NoError(t, err)
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		assert.Equal(t, "Page(1 of 2, 2 records)", fmt.Sprintf(format, page))
+		assert.Equal(t, "Page(1 of 2, 2 records)", fmt.Sprintf(format, *page))
+	}
+}

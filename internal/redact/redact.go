@@ -60,12 +60,13 @@ func (ks Keys) Text(s string) string {
 	return s
 }
 
-// Header returns a copy of h with masked values.
+// Header returns a copy of h with masked names and values.
 func (ks Keys) Header(h http.Header) http.Header {
-	clean := h.Clone()
-	for _, values := range clean {
-		for i, value := range values {
-			values[i] = ks.Text(value)
+	clean := make(http.Header, len(h))
+	for name, values := range h {
+		name = ks.Text(name)
+		for _, value := range values {
+			clean[name] = append(clean[name], ks.Text(value))
 		}
 	}
 	return clean

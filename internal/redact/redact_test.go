@@ -98,10 +98,10 @@ func TestMaskingIsLinear(t *testing.T) {
 }
 
 func TestHeaderIsMasked(t *testing.T) {
-	const key = "sk-test-0123456789"
-	header := http.Header{"X-Debug": {"key=" + key, "2"}, "Plain": nil}
+	const key = "Sk-Test-0123456789"
+	header := http.Header{"X-Debug": {"key=" + key, "2"}, key: {"1"}, "Plain": nil}
 	clean := Keys{Key(key)}.Header(header)
-	assert.Equal(t, http.Header{"X-Debug": {"key=[API key]", "2"}, "Plain": nil}, clean)
+	assert.Equal(t, http.Header{"X-Debug": {"key=[API key]", "2"}, "[API key]": {"1"}}, clean)
 	assert.Equal(t, "key="+key, header["X-Debug"][0], "the response itself stays as it was")
 }
 
