@@ -141,7 +141,7 @@ func readPage[T any](a answer) (*Page[T], error) {
 	}
 	a.reply.Body = "" // because the page may be kept
 	from := func() answer { return a }
-	return &Page[T]{Items: items, found: facts, saysError: found.SaysError(), from: from}, nil
+	return &Page[T]{Items: items, found: facts, saysError: found.Around.SaysError(), from: from}, nil
 }
 
 // Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before

@@ -1,6 +1,7 @@
 package response
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -107,8 +108,7 @@ func TestMembersBesideAListGoBeforeThoseFurtherOut(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"data":[],"next":1}`:                                       "1",
 		`{"next":1,"data":[]}`:                                       "1",
-		`{"next":1,"data":[],"next":2}`:                              "2",
-		`{"next":1,"data":[],"next":null}`:                           "null",
+		`{"next":1,"data":[],"next":2}`:                              "1",
 		`{"next":1,"data":{"data":[],"next":2}}`:                     "2",
 		`{"next":1,"data":{"data":[],"next":null}}`:                  "null",
 		`{"data":{"data":[],"x":2},"next":1}`:                        "1",
@@ -123,14 +123,17 @@ func TestMembersBesideAListGoBeforeThoseFurtherOut(t *testing.T) {
 	} {
 		list, err := FindList(parsed(t, text), "images")
 		require.NoError(t, err, text)
-		assert.Equal(t, want, string(list.member("next")), text)
+		first := Value("")
+		for name, value := range list.Around.members() {
+			if name == "next" {
+				first = cmp.Or(first, value)
+			}
+		}
+		assert.Equal(t, want, string(first), text)
 	}
 	list, err := FindList(parsed(t, `{"data":[]}`), "images")
 	require.NoError(t, err)
-	assert.Empty(t, list.member("data"), "the list itself is no member around it")
-	list, err = FindList(parsed(t, `{`+strings.Repeat(`"":0,`, 100_000)+`"data":[]}`), "images")
-	require.NoError(t, err)
-	assert.Len(t, list.around, maxAround, "a million members would take ten times the memory of their text")
+	assert.Empty(t, list.Around.member("data"), "the list itself is no member around it")
 }
 
 // Only an error beside the list counts.
@@ -142,7 +145,7 @@ func TestListSaysErrorIfAnObjectAroundItDoes(t *testing.T) {
 	} {
 		list, err := FindList(parsed(t, text), "images")
 		require.NoError(t, err)
-		assert.Equal(t, want, list.SaysError(), text)
+		assert.Equal(t, want, list.Around.SaysError(), text)
 	}
 }
 

@@ -41,30 +41,45 @@ type Hints struct {
 	told     bool       // a flag, page or cursor reports that no page follows
 }
 
-// Hints reads the members around a list, in meta, and in pagination beside the list or in meta, and the header. The
-// first link, page or cursor counts, and the largest of several numbers, so that no page is missed.
+// Hints reads the members around a list, those in meta and pagination, and the header. The first link, page or cursor
+// counts, and the largest of several numbers, so that no page is missed.
 func (l List) Hints(header http.Header) (h Hints) {
-	meta := l.member("meta")
-	for _, member := range []func(name string) Value{
-		l.member, meta.member, l.member("pagination").member, meta.member("pagination").member,
-	} {
-		h.lead("", member("links").member("next"))
-		h.lead("", member("next_page_url"))
-		h.lead("", member("next"))
-		h.lead("page", member("next_page"))
-		h.lead("cursor", member("next_cursor"))
-		more, current := member("has_more"), member("current_page")
-		h.more, h.told = h.more || more.isTrue(), h.told || more.isFalse()
-		h.Current, h.fromZero = max(h.Current, current.int()), h.fromZero || current.Text() == "0"
-		h.PerPage = max(h.PerPage, member("per_page").int())
-		h.Last = max(h.Last, member("last_page").int(), member("total_pages").int())
-		h.Total = max(h.Total, member("total").int(), member("total_count").int())
-	}
+	h.read(l.Around, 2)
 	h.Total = max(h.Total, atoi(header.Get("X-Total")), atoi(header.Get("X-Total-Count")))
 	if link := nextLink.FindStringSubmatch(strings.Join(header["Link"], ",")); link != nil {
 		h.follow(link[1])
 	}
 	return h
+}
+
+// read reads the members of an object, and those of meta and pagination down to depth.
+func (h *Hints) read(v Value, depth int) {
+	for name, value := range v.members() {
+		switch name {
+		case "meta", "pagination":
+			if depth > 0 {
+				h.read(value, depth-1)
+			}
+		case "links":
+			h.lead("", value.member("next"))
+		case "next_page_url", "next":
+			h.lead("", value)
+		case "next_page":
+			h.lead("page", value)
+		case "next_cursor":
+			h.lead("cursor", value)
+		case "has_more":
+			h.more, h.told = h.more || value.isTrue(), h.told || value.isFalse()
+		case "current_page":
+			h.Current, h.fromZero = max(h.Current, value.int()), h.fromZero || value.Text() == "0"
+		case "per_page":
+			h.PerPage = max(h.PerPage, value.int())
+		case "last_page", "total_pages":
+			h.Last = max(h.Last, value.int())
+		case "total", "total_count":
+			h.Total = max(h.Total, value.int())
+		}
+	}
 }
 
 // nextLink matches a link of a Link header with the relation next. The group is its target.

@@ -648,8 +648,8 @@ func TestNoHintOfMorePagesIsIgnored(t *testing.T) {
 			// Only a null link ends a list; nothing else that says no hides a hint.
 			`"next_cursor":null,"last_page":2`, `"next_page":null,"total":900`, `"has_more":false,"total":900`,
 			`"has_more":false,"next":"?page=2"`, `"links":{"next":null},"next_page_url":"?page=2"`,
-			// A link goes before a cursor, and a number before a link that cannot be followed.
-			`"next_cursor":"a","next":"?page=2"`, `"next":"/images/page/2","last_page":2`, `"next":2,"last_page":2`,
+			// The first link or cursor counts, and a number before a link that cannot be followed.
+			`"next":"?page=2","next_cursor":"a"`, `"next":"/images/page/2","last_page":2`, `"next":2,"last_page":2`,
 		},
 		"page=3":        {`"next_page":3`},
 		"page=4":        {`"last_page":4,"current_page":3`},
@@ -692,7 +692,7 @@ func TestNoHintOfMorePagesIsIgnored(t *testing.T) {
 			}
 			// Other places are not those of a list.
 			for _, form := range []string{
-				`{"data":[{"id":1}],"debug":{%s}}`, `{"data":[{"id":1}],"meta":{"meta":{%s}}}`,
+				`{"data":[{"id":1}],"debug":{%s}}`, `{"data":[{"id":1}],"meta":{"debug":{%s}}}`,
 			} {
 				f := facts(t, fmt.Sprintf(form, text), url.Values{"per_page": {"100"}})
 				assert.False(t, start(t, f).HasNext(), form, text)
