@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/response"
 )
@@ -126,8 +127,8 @@ func readPage[T any](a answer) (*Page[T], error) {
 	count := len(found.Items)
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
-		item := new(T)
-		if raw, err := response.Record(element, in.singular, item); err == nil {
+		item, own := new(T), strings.Clone(string(element)) // a kept record must not keep the page
+		if raw, err := response.Record(response.Value(own), in.singular, item); err == nil {
 			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))

@@ -65,7 +65,7 @@ func readList(body string) error {
 	items := make([]picture, len(list.Items))
 	raws := make([]Value, len(list.Items))
 	for i, item := range list.Items {
-		if raws[i], err = Record(item, "image", &items[i]); err != nil {
+		if raws[i], err = Record(Value(strings.Clone(string(item))), "image", &items[i]); err != nil {
 			return err
 		}
 	}

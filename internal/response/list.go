@@ -8,8 +8,8 @@ const maxItems = 100_000
 
 // List is a list in a response.
 type List struct {
-	Items  []Value
-	Around Value // an object with the members of the objects around the list, from the innermost out
+	Items  []Value // parts of the response: a kept record must be read from a clone
+	Around Value   // an object with the members of the objects around the list, from the innermost out
 }
 
 // FindList finds the list in a response: v itself, or the array under data, the collection's name, items or results,

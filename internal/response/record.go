@@ -9,8 +9,8 @@ import (
 )
 
 // Record finds the record in a response, sets the fields of the struct that record points to as [Fill] does, and
-// returns the record's text. The record owns its memory. It is the first of v, the objects under data and under the
-// singular name, and the objects under these names in one of them, that has
+// returns the record's text. It is a copy unless the record is most of v. The record is the first of v, the objects
+// under data and under the singular name, and the objects under these names in one of them, that has
 //
 //   - an id and a name, else
 //   - an id, else
@@ -37,7 +37,9 @@ func Record(v Value, singular string, record any) (Value, error) {
 	case refused:
 		return "", ErrSaysError
 	}
-	found = Value(strings.Clone(string(found)))
+	if 2*len(found) < len(v) {
+		found = Value(strings.Clone(string(found)))
+	}
 	Fill(found, record)
 	return found, nil
 }

@@ -366,17 +366,17 @@ func TestDeleteIsRefusedByAnErrorOrAFalseDeleted(t *testing.T) {
 	}
 }
 
-// A program keeps records, not pages.
-func TestRecordOwnsItsMemory(t *testing.T) {
+// A program keeps records, not what is around them.
+func TestRecordThatIsLessThanHalfOfItsResponseOwnsItsMemory(t *testing.T) {
 	t.Parallel()
-	text := `{"id":7,"name":"Lighthouse"}`
-	page := parsed(t, `{"data":[`+text+`,`+strings.Repeat(" ", 1<<20)+text+`]}`)
-	list, err := FindList(page, "images")
-	require.NoError(t, err)
-	var p picture
-	raw, err := Record(list.Items[1], "image", &p)
-	require.NoError(t, err)
-	at := func(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
-	assert.NotEqual(t, at(string(list.Items[1])), at(string(raw)))
-	assert.Equal(t, at(string(raw))+uintptr(strings.Index(text, "Light")), at(p.Name), "texts are parts of it")
+	const text = `{"id":7,"name":"Lighthouse"}`
+	for around, own := range map[string]bool{`"status":200`: false, `"debug":"` + strings.Repeat("q", 99) + `"`: true} {
+		v := parsed(t, `{"data":`+text+`,`+around+`}`)
+		var p picture
+		raw, err := Record(v, "image", &p)
+		require.NoError(t, err)
+		at := func(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
+		assert.Equal(t, own, at(string(raw)) != at(string(v))+uintptr(len(`{"data":`)), around)
+		assert.Equal(t, at(string(raw))+uintptr(strings.Index(text, "Light")), at(p.Name), "texts are parts of it")
+	}
 }
