@@ -213,7 +213,7 @@ type CallError struct {
 	summary
 	refused   bool // a hook, a rate limiter or a key source returned Err
 	unwritten bool // the writer of Download returned Err
-	unsent    bool // no byte of the last request was written
+	unsent    bool // nothing was sent of the last request
 }
 
 // Error returns one line: the operation and the cause.
@@ -307,17 +307,14 @@ func (s summary) causes(err error) []error {
 }
 
 // line returns the text of an error, on one line: the operation (or the request, if no call returned the error), the
-// problem and the note. The caller's own errors may have several lines, or begin with the same operation.
+// problem and the note.
 func (s summary) line(request, text string) string {
 	if s.note != "" {
 		text += " (" + s.note + ")"
 	}
 	text = oneLine.Replace(text)
 	subject := cmp.Or(string(s.op), strings.TrimSpace(request)) // a program may leave out method and path
-	if subject == "" || strings.HasPrefix(text, subject+": ") {
-		return text
-	}
-	return subject + ": " + text
+	return strings.TrimPrefix(subject+": "+text, ": ")
 }
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")

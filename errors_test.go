@@ -516,7 +516,7 @@ func TestErrorsOfTheCallersCodeAreFound(t *testing.T) {
 	_, err = over(t, fakes.RoundTripper(fakes.Lose), refusing(inner)).Images.Store(t.Context(), aStore)
 	assert.NotErrorIs(t, err, ErrInvalid, "the service did not refuse this call")
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-	assert.EqualError(t, err, "images.store: 422: no")
+	assert.EqualError(t, err, "images.store: images.store: 422: no", "it is the error of another call")
 }
 
 // PHP behind Apache's proxy sees an empty form where an upload is chunked: only the SDK knows that it was.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -86,17 +85,9 @@ func (e *nameError) Reason() string { return e.text }
 func (e *nameError) Unwrap() error { return ErrNotFound }
 
 // listParams are the parameters that would keep a search from finding the name.
-var listParams = append(paramNames(ImageListParams{}, TranscriptionListParams{}), "page", "cursor")
-
-// paramNames are the names in the tags of structs.
-func paramNames(structs ...any) (list []string) {
-	for _, s := range structs {
-		for field := range reflect.TypeOf(s).Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("url"), ",")
-			list = append(list, name)
-		}
-	}
-	return list
+var listParams = []string{
+	"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page",
+	"cursor",
 }
 
 // searching makes a call a part of a search. It removes the caller's parameters that could hide the record, and
