@@ -37,27 +37,33 @@ func (f File) Look(ctx context.Context) (size int64, head []byte, err error) {
 	if err != nil {
 		return 0, nil, f.readError(0, err)
 	}
-	read := make(chan error, 1)
+	type looked struct {
+		size int64
+		head []byte
+		err  error
+	}
+	read := make(chan looked, 1)
 	go func() {
-		failed := errGoexit
-		defer func() { read <- failed }()
+		l := looked{err: errGoexit}
+		defer func() { read <- l }()
 		defer release()
-		defer recoverTo(&failed)
-		size, head, failed = f.look()
+		defer recoverTo(&l.err)
+		l.size, l.head, l.err = f.look()
 	}()
+	var l looked
 	select {
-	case err = <-read:
+	case l = <-read:
 	case <-ctx.Done():
 		select {
-		case err = <-read:
+		case l = <-read:
 		case <-time.After(grace):
 			return 0, nil, context.Cause(ctx)
 		}
 	}
-	if err != nil {
-		return 0, nil, f.readError(int64(len(head)), err)
+	if l.err != nil {
+		return 0, nil, f.readError(int64(len(l.head)), l.err)
 	}
-	return size, head, nil
+	return l.size, l.head, nil
 }
 
 func (f File) look() (size int64, head []byte, err error) {

@@ -30,6 +30,7 @@ type Sending struct {
 	pipe    *io.PipeReader
 	tail    *bytes.Reader
 	begin   sync.Once
+	settle  sync.Once     // for the wait of End
 	release func()        // gives back the source
 	over    chan struct{} // closed after the last use of the source
 	detach  func() bool   // from the context
@@ -80,6 +81,9 @@ func (s *Sending) copyTo(w *io.PipeWriter) {
 
 func (s *Sending) copyFile(w io.Writer) error {
 	in, _, err := s.body.file.Source.open(-1)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // io.EOF would end the file
+	}
 	if err != nil {
 		return err
 	}
@@ -96,6 +100,10 @@ func (s *Sending) copyFile(w io.Writer) error {
 // Read returns bytes of the head, the file or the closing boundary. After the end of the attempt it fails.
 func (s *Sending) Read(p []byte) (int, error) {
 	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return 0, io.ErrClosedPipe
+	}
 	s.taken = s.read
 	sent := s.taken
 	s.mu.Unlock()
@@ -111,8 +119,11 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	n, err := s.pipe.Read(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	switch {
+	case s.ended:
 		return 0, io.ErrClosedPipe
+	case s.err != nil:
+		return 0, s.err
 	}
 	s.read += int64(n)
 	switch size := s.body.FileSize; {
@@ -165,10 +176,12 @@ func (s *Sending) End() Sent {
 		s.release()
 		close(s.over)
 	})
-	select {
-	case <-s.over:
-	case <-time.After(grace):
-	}
+	s.settle.Do(func() {
+		select {
+		case <-s.over:
+		case <-time.After(grace):
+		}
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Sent{Complete: s.complete, File: s.taken, Err: s.err}
