@@ -102,14 +102,6 @@ func (c *clock) expire() {
 	c.cancel(late)
 }
 
-// dialing notes that the transport looks for a connection. Nothing before it was spent on waiting for a response.
-func (c *clock) dialing() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begin(pausing)
-	c.left = c.limits.Wait
-}
-
 // pause begins a phase without a limit.
 func (c *clock) pause() {
 	c.mu.Lock()

@@ -139,7 +139,7 @@ func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) 
 func holding(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := dial(ctx, network, address)
-		if _, secure := nc.(interface{ ConnectionState() tls.ConnectionState }); err != nil || secure {
+		if _, secure := nc.(interface{ ConnectionState() tls.ConnectionState }); err != nil || nc == nil || secure {
 			return nc, err
 		}
 		return &conn{Conn: nc, over: make(chan struct{})}, nil
@@ -263,7 +263,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if t.own {
-		w.clock.dialing()
+		w.clock.pause() // until there is a connection
 	}
 	// A RoundTripper that panics never leaves: its actions are not known.
 	resp, err := t.send(req, httptrace.WithClientTrace(req.Context(), &w.trace))
