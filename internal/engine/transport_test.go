@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"testing"
@@ -382,19 +381,4 @@ func TestSilentHTTP2ConnectionIsNoticed(t *testing.T) {
 		tr.CloseIdleConnections()
 		time.Sleep(2 * time.Hour)
 	})
-}
-
-// A caller's trace must hear of the connection too.
-func TestTraceOfTheCallerIsKept(t *testing.T) {
-	t.Parallel()
-	url, base := serveTLS(t, func(http.ResponseWriter, *http.Request) {})
-	heard := false
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
-		heard = true
-	}})
-	tr := NewTransport(base, false)
-	unsent, err := observe(t, ctx, tr, tr, http.MethodPost, url)
-	require.NoError(t, err)
-	assert.True(t, heard)
-	assert.False(t, unsent)
 }

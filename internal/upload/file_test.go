@@ -77,41 +77,6 @@ func TestFileThatCannotBeReadIsAReadError(t *testing.T) {
 	}
 }
 
-// stray panics, or ends its goroutine, at the nth call of one of its methods.
-type stray struct {
-	*bytes.Reader
-	fs.FileInfo
-	method string
-	nth    int
-	end    func()
-}
-
-func (s *stray) count(method string) {
-	if s.method == method {
-		if s.nth--; s.nth == 0 {
-			s.end()
-		}
-	}
-}
-
-func (s *stray) Open(string) (fs.File, error) {
-	s.count("Open")
-	_, err := s.Reader.Seek(0, io.SeekStart)
-	return s, err
-}
-
-func (s *stray) Stat() (fs.FileInfo, error) { s.count("Stat"); return s, nil }
-func (s *stray) IsDir() bool                { return false }
-func (s *stray) Mode() fs.FileMode          { return 0 }
-func (s *stray) Size() int64                { return s.Reader.Size() }
-func (s *stray) Close() error               { return nil }
-func (s *stray) Read(p []byte) (int, error) { s.count("Read"); return s.Reader.Read(p) }
-
-func (s *stray) Seek(offset int64, whence int) (int64, error) {
-	s.count("Seek")
-	return s.Reader.Seek(offset, whence)
-}
-
 // send looks at the file and sends it.
 func send(t *testing.T, file File) (Sent, error) {
 	size, _, err := file.Look(t.Context())
@@ -123,32 +88,49 @@ func send(t *testing.T, file File) (Sent, error) {
 	return sending.End(), err
 }
 
+// seeker has the Read of one value and the Seek of another.
+type seeker struct {
+	io.Reader
+	io.Seeker
+}
+
 // A panic on a goroutine of the SDK would end the program.
 func TestReaderThatPanicsOrExitsIsAnErrorAndMayBeSentAgain(t *testing.T) {
 	t.Parallel()
+	r := bytes.NewReader(recording(100_000))
+	memory := fstest.MapFS{"a.wav": {Data: recording(100_000)}}
 	for method, row := range map[string]struct {
-		source func(*stray) Source
-		calls  int // of the method, in a look and an upload
+		source func(at func()) Source // which calls at in the method
+		calls  int                    // of the method, in a look and an upload
 	}{
-		"Open": {func(s *stray) Source { return FS(s, "a.wav") }, 2},
-		"Stat": {func(s *stray) Source { return FS(s, "a.wav") }, 2},
-		"Read": {func(s *stray) Source { return Reader(s) }, 3},
-		"Seek": {func(s *stray) Source { return Reader(s) }, 5},
+		"Open": {func(at func()) Source {
+			return FS(fakes.FS(func(name string) (fs.File, error) { at(); return memory.Open(name) }), "a.wav")
+		}, 2},
+		"Read": {func(at func()) Source {
+			return Reader(seeker{readerFunc(func(p []byte) (int, error) { at(); return r.Read(p) }), r})
+		}, 3},
+		"Seek": {func(at func()) Source {
+			return Reader(seekerFunc{r, func(offset int64, whence int) (int64, error) { at(); return r.Seek(offset, whence) }})
+		}, 5},
 	} {
 		for text, end := range map[string]func(){
 			"it panicked: boom":      func() { panic("boom") },
 			"it ended its goroutine": runtime.Goexit,
 		} {
 			for nth := range row.calls {
-				s := &stray{Reader: bytes.NewReader(recording(100_000)), method: method, nth: nth + 1, end: end}
-				file := wav(row.source(s))
+				file := wav(row.source(func() {
+					if nth--; nth == -1 {
+						end()
+					}
+				}))
 				sent, err := send(t, file)
-				require.ErrorIs(t, err, ErrSource, "%s %d", method, nth)
-				assert.ErrorContains(t, err, text)
-				assert.False(t, sent.Complete)
+				require.ErrorIs(t, err, ErrSource, method)
+				assert.ErrorContains(t, err, text, method)
+				assert.False(t, sent.Complete, method)
 				sent, err = send(t, file)
-				require.NoError(t, err, "%s %d: sent again", method, nth)
-				assert.True(t, sent.Complete)
+				require.NoError(t, err, "%s: sent again", method)
+				assert.True(t, sent.Complete, method)
+				_, _ = r.Seek(0, io.SeekStart)
 			}
 		}
 	}

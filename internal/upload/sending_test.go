@@ -231,10 +231,7 @@ func TestEndOfTheContextEndsAReadThatHangs(t *testing.T) {
 				data := recording(100_000)
 				r := bytes.NewReader(data)
 				asked, hangs := make(chan struct{}, 1), true
-				body := bodyOf(t, wav(Reader(struct {
-					io.Reader
-					io.Seeker
-				}{readerFunc(func(p []byte) (int, error) {
+				body := bodyOf(t, wav(Reader(seeker{readerFunc(func(p []byte) (int, error) {
 					if r.Len() < 50_000 && hangs {
 						hangs = false
 						asked <- struct{}{}
