@@ -989,3 +989,43 @@ func TestErrorWithStatus200ShowsTheServicesMessage(t *testing.T) {
 		}
 	}
 }
+
+// An errgroup cancels its calls with the error of one of them, such as a timeout, which none of the others had.
+func TestCancelledCallIsNoTimeoutWhateverItsCause(t *testing.T) {
+	t.Parallel()
+	late := fmt.Errorf("another call: %w", os.ErrDeadlineExceeded)
+	for name, row := range map[string]struct {
+		ctx     func(context.Context) (context.Context, context.CancelFunc)
+		timeout bool
+	}{
+		"cancelled": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			return ctx, func() { cancel(late) }
+		}, false},
+		"cancelled by the deadline of another context": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			return ctx, func() { cancel(context.DeadlineExceeded) }
+		}, false},
+		"too late": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 0)
+		}, true},
+	} {
+		for when, rt := range map[string]func(end func()) fakes.RoundTripper{
+			"before the call": func(end func()) fakes.RoundTripper { end(); return fakes.Lose },
+			"during the call": func(end func()) fakes.RoundTripper {
+				return func(r *http.Request) (*http.Response, error) {
+					end()
+					return fakes.Hang(r)
+				}
+			},
+		} {
+			ctx, end := row.ctx(t.Context())
+			err := showSeven(ctx, over(t, rt(end)))
+			end()
+			var ended *CallError
+			require.ErrorAs(t, err, &ended, name)
+			assert.Equal(t, row.timeout, ended.Timeout(), "%s, %s: %v", name, when, err)
+			assert.Equal(t, map[bool]string{true: "timed out", false: "stopped"}[row.timeout], Reason(err))
+		}
+	}
+}
