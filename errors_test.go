@@ -994,18 +994,19 @@ func TestErrorWithStatus200ShowsTheServicesMessage(t *testing.T) {
 func TestCancelledCallIsNoTimeoutWhateverItsCause(t *testing.T) {
 	t.Parallel()
 	late := fmt.Errorf("another call: %w", os.ErrDeadlineExceeded)
+	type start = func(context.Context) (context.Context, context.CancelFunc)
+	cancelled := func(cause error) start {
+		return func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			return ctx, func() { cancel(cause) }
+		}
+	}
 	for name, row := range map[string]struct {
-		ctx     func(context.Context) (context.Context, context.CancelFunc)
+		ctx     start
 		timeout bool
 	}{
-		"cancelled": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			return ctx, func() { cancel(late) }
-		}, false},
-		"cancelled by the deadline of another context": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			return ctx, func() { cancel(context.DeadlineExceeded) }
-		}, false},
+		"cancelled":                       {cancelled(late), false},
+		"cancelled by another's deadline": {cancelled(context.DeadlineExceeded), false},
 		"too late": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 0)
 		}, true},

@@ -150,10 +150,11 @@ func TestDialingCountsForNoTimeout(t *testing.T) {
 						_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", fakes.StoredImage))
 					}
 				})
-				slow := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				slow := &http.Transport{}
+				slow.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 					time.Sleep(time.Hour)
 					return dial(ctx, network, address)
-				}}
+				}
 				c, err := NewClient("http://127.0.0.1", fakes.Key, WithHTTPClient(&http.Client{Transport: slow}),
 					WithRetryPolicy(oneAttempt), WithResponseTimeout(time.Minute), WithStoreTimeout(time.Minute),
 					WithStallTimeout(time.Minute))

@@ -250,6 +250,7 @@ func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 	t.Parallel()
 	wav := upload.Bytes([]byte("RIFF"))
 	broken := upload.Reader(iotest.ErrReader(errors.New("the disk is gone")))
+	missing := upload.FS(fstest.MapFS{}, "a.wav")
 	used := upload.Reader(io.MultiReader(strings.NewReader("RIFF")))
 	_, f := senderOver(readingBody(ok)).Do(t.Context(), fileOf(used, 4), atOnce, readBraces)
 	require.Nil(t, f)
@@ -272,7 +273,7 @@ func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 		"a certificate of another host":  {fails(otherHost), requestOf(Create), Fatal, true},
 		"another error of the handshake": {fails(wrapped(tls.AlertError(70))), requestOf(Create), Broke, true},
 		"a file that fails":              {readingBody(ok), fileOf(broken, 4), Unread, false},
-		"a file that is missing":         {readingBody(ok), fileOf(upload.FS(fstest.MapFS{}, "a.wav"), 4), Unread, false},
+		"a file that is missing":         {readingBody(ok), fileOf(missing, 4), Unread, false},
 		"a file whose reader was used":   {readingBody(ok), fileOf(used, 4), Unread, false},
 		"a middleware's own file":        {fails(aReadError), fileOf(wav, 4), Broke, false},
 		"an upload that breaks":          {fakes.Lose, fileOf(wav, 4), Broke, false},

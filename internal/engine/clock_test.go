@@ -21,11 +21,12 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 	type step = func(*clock)
 	after := func(d time.Duration) step { return func(*clock) { time.Sleep(d) } }
 	almost, half, hour := after(limit-1), after(limit/2), after(time.Hour)
-	dialing, connected, pause, stop := (*clock).pause, (*clock).sending, (*clock).pause, (*clock).stop
+	dial, connect, pause, stop := (*clock).pause, (*clock).sending, (*clock).pause, (*clock).stop
 	receiving := (*clock).receiving
 	moved := func(c *clock) { c.moved(false) }
 	movedAll := func(c *clock) { c.moved(true) }
-	hops := slices.Repeat([]step{dialing, hour, connected, half}, 3)
+	slowly := slices.Repeat([]step{receiving, almost, pause, hour}, 10)
+	hops := slices.Repeat([]step{dial, hour, connect, half}, 3)
 	both, onlyWait, onlyStall := Limits{Stall: limit, Wait: 2 * limit}, Limits{Wait: 2 * limit}, Limits{Stall: limit}
 	for name, row := range map[string]struct {
 		limits Limits
@@ -34,26 +35,26 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 		err    *TimeoutError
 		after  time.Duration // the last step
 	}{
-		"nothing moves":                    {both, true, nil, stall, limit},
-		"a slow upload":                    {both, true, slices.Repeat([]step{almost, moved}, 10), stall, limit},
-		"the response to an upload":        {both, true, []step{almost, moved, almost, movedAll}, response, 2 * limit},
-		"Reads after the last byte":        {both, true, []step{movedAll, half, movedAll, moved}, response, 3 * limit / 2},
-		"no body":                          {both, false, nil, response, 2 * limit},
-		"no body, no limit":                {onlyStall, false, nil, nil, 0},
-		"no stall limit":                   {onlyWait, true, []step{hour, movedAll}, response, 2 * limit},
-		"no limit for the response":        {onlyStall, true, []step{movedAll}, nil, 0},
-		"dialing":                          {both, true, []step{almost, dialing}, nil, 0},
-		"dialing without a body":           {both, false, []step{dialing}, nil, 0},
-		"an upload after dialing":          {both, true, []step{almost, dialing, hour, connected}, stall, limit},
-		"a body that was read before":      {both, true, []step{movedAll, dialing, hour, connected}, response, 2 * limit},
-		"a body that is read in a dial":    {both, true, []step{dialing, movedAll, hour, connected}, response, 2 * limit},
-		"a middleware that waits":          {both, false, []step{half, dialing, hour, connected}, response, 3 * limit / 2},
-		"redirects share one wait":         {onlyWait, false, hops, response, limit / 2},
-		"a picture that stalls":            {both, false, []step{almost, receiving}, stall, limit},
-		"a slow picture":                   {both, false, slices.Repeat([]step{receiving, almost, pause, hour}, 10), nil, 0},
-		"an attempt that has ended":        {both, true, []step{stop}, nil, 0},
-		"a report after the attempt":       {both, false, []step{stop, dialing, connected}, nil, 0},
-		"a body's report after an attempt": {both, true, []step{stop, moved}, nil, 0},
+		"nothing moves":              {both, true, nil, stall, limit},
+		"a slow upload":              {both, true, slices.Repeat([]step{almost, moved}, 10), stall, limit},
+		"the response to an upload":  {both, true, []step{almost, moved, almost, movedAll}, response, 2 * limit},
+		"Reads beyond the end":       {both, true, []step{movedAll, half, movedAll, moved}, response, 3 * limit / 2},
+		"no body":                    {both, false, nil, response, 2 * limit},
+		"no body, no limit":          {onlyStall, false, nil, nil, 0},
+		"no stall limit":             {onlyWait, true, []step{hour, movedAll}, response, 2 * limit},
+		"no limit for the response":  {onlyStall, true, []step{movedAll}, nil, 0},
+		"dialing":                    {both, true, []step{almost, dial}, nil, 0},
+		"dialing without a body":     {both, false, []step{dial}, nil, 0},
+		"an upload after dialing":    {both, true, []step{almost, dial, hour, connect}, stall, limit},
+		"a body read before dialing": {both, true, []step{movedAll, dial, hour, connect}, response, 2 * limit},
+		"a body read while dialing":  {both, true, []step{dial, movedAll, hour, connect}, response, 2 * limit},
+		"a slow middleware":          {both, false, []step{half, dial, hour, connect}, response, 3 * limit / 2},
+		"redirects share a wait":     {onlyWait, false, hops, response, limit / 2},
+		"a picture that stalls":      {both, false, []step{almost, receiving}, stall, limit},
+		"a slow picture":             {both, false, slowly, nil, 0},
+		"an attempt that has ended":  {both, true, []step{stop}, nil, 0},
+		"a report after the attempt": {both, false, []step{stop, dial, connect}, nil, 0},
+		"a Read after the attempt":   {both, true, []step{stop, moved}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -118,7 +118,9 @@ func TestOnlyTheOwnTransportWithoutAConnectionProvesThatNothingWasSent(t *testin
 		}, t.Context(), refuses, false},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			through := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) { return row.through(row.tr, r) })
+			through := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				return row.through(row.tr, r)
+			})
 			for range 2 { // the second may have a kept-alive connection
 				unsent, err := observe(t, row.ctx, row.tr, through, method, row.url)
 				require.Error(t, err, name)

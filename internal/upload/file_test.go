@@ -110,7 +110,10 @@ func TestReaderThatPanicsOrExitsIsAnErrorAndMayBeSentAgain(t *testing.T) {
 			return Reader(seeker{readerFunc(func(p []byte) (int, error) { at(); return r.Read(p) }), r})
 		}, 3},
 		"Seek": {func(at func()) Source {
-			return Reader(seekerFunc{r, func(offset int64, whence int) (int64, error) { at(); return r.Seek(offset, whence) }})
+			return Reader(seekerFunc{r, func(offset int64, whence int) (int64, error) {
+				at()
+				return r.Seek(offset, whence)
+			}})
 		}, 5},
 	} {
 		for text, end := range map[string]func(){
