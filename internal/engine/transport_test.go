@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,10 +151,10 @@ func TestPOSTWithoutAnAttemptCountsAgainstAllAttemptsUnderWay(t *testing.T) {
 // Over HTTP/2 too, a request that got a connection may have been executed.
 func TestLostHTTP2ResponseIsNoProofThatNothingWasSent(t *testing.T) {
 	t.Parallel()
-	requests := 0
+	var requests atomic.Int32
 	url, base := serveTLS(t, func(_ http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "HTTP/2.0", r.Proto)
-		if requests++; requests != 2 {
+		if requests.Add(1) != 2 {
 			panic(http.ErrAbortHandler)
 		}
 	})
@@ -330,13 +331,16 @@ func TestDialersOfTheCallerAreUsed(t *testing.T) {
 	t.Parallel()
 	url, trusting := serveTLS(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	config := trusting.TLSClientConfig
-	dials := 0
-	plain := func(network, address string) (net.Conn, error) { dials++; return net.Dial(network, address) }
-	secure := func(network, address string) (net.Conn, error) { dials++; return tls.Dial(network, address, config) }
+	var dials atomic.Int32
+	plain := func(network, address string) (net.Conn, error) { dials.Add(1); return net.Dial(network, address) }
+	secure := func(network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return tls.Dial(network, address, config)
+	}
 	with := func(dial func(string, string) (net.Conn, error)) dialFunc {
 		return func(_ context.Context, network, address string) (net.Conn, error) { return dial(network, address) }
 	}
-	nothing := func(string, string) (net.Conn, error) { dials++; return nil, nil }
+	nothing := func(string, string) (net.Conn, error) { dials.Add(1); return nil, nil }
 	for name, row := range map[string]struct {
 		base  *http.Transport
 		works bool
@@ -348,11 +352,11 @@ func TestDialersOfTheCallerAreUsed(t *testing.T) {
 		"DialContext without a result": {&http.Transport{DialContext: with(nothing)}, false},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			dials = 0
+			dials.Store(0)
 			tr := NewTransport(row.base, false)
 			_, err := observe(t, t.Context(), tr, tr, method, url)
 			assert.Equal(t, row.works, err == nil, "%s, %s: %v", name, method, err)
-			assert.Equal(t, 1, dials, "%s, %s", name, method)
+			assert.EqualValues(t, 1, dials.Load(), "%s, %s", name, method)
 		}
 	}
 }
@@ -364,10 +368,10 @@ func TestSilentHTTP2ConnectionIsNoticed(t *testing.T) {
 		pair, roots := fakes.LoopbackCertificate()
 		config := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}}
 		base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-		requests := 0
+		var requests atomic.Int32
 		base.DialContext = fakes.PipeDialer(t, func(nc net.Conn) {
 			fakes.ServeFrames(tls.Server(nc, config), func(c *fakes.Frames, stream uint32) {
-				if requests++; requests == 2 {
+				if requests.Add(1) == 2 {
 					time.Sleep(time.Hour) // nor does it respond to pings
 				}
 				c.Respond(stream, "hello")
