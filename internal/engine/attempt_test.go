@@ -136,31 +136,6 @@ func TestProgressIsReportedAtMostTwentyTimesASecond(t *testing.T) {
 	})
 }
 
-func TestBytesOfTheFileAreThoseThatTheTransportTook(t *testing.T) {
-	t.Parallel()
-	const size = 1 << 20
-	half := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		_, _ = io.CopyN(io.Discard, r.Body, size/2)
-		return fakes.Lose(r)
-	})
-	wav := fileOf(upload.Bytes(make([]byte, size)), size)
-	form := requestOf(Create)
-	form.Body = upload.Form(url.Values{"name": {"n"}})
-	for name, row := range map[string]struct {
-		rt       fakes.RoundTripper
-		req      Request
-		min, max int
-	}{
-		"a form":              {readingBody(busy), form, 0, 0},
-		"a whole upload":      {readingBody(busy), wav, size, size},
-		"half an upload":      {half, wav, size/2 - 64<<10, size / 2},
-		"an upload not begun": {fakes.Lose, wav, 0, 0},
-	} {
-		sent := int(lastOf(t, t.Context(), senderOver(row.rt), row.req, atOnce).FileSent)
-		assert.True(t, row.min <= sent && sent <= row.max, "%s: %d", name, sent)
-	}
-}
-
 // A few bytes may claim a huge length.
 func TestResponsesTakeNoMoreMemoryThanTheirLimit(t *testing.T) {
 	const limit = 1 << 20
@@ -181,44 +156,6 @@ func TestResponsesTakeNoMoreMemoryThanTheirLimit(t *testing.T) {
 		assert.Len(t, body, row.size, name)
 		assert.Less(t, took, uint64(8*limit), name)
 	}
-}
-
-// The limit, not the context that it ended, is the reason that a user can act on.
-func TestResponseThatStallsReturnsTheLimitThatEndedIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		set := Settings{Limits: Limits{Wait: time.Minute, Stall: 5 * time.Second}}
-		for kind, want := range map[Kind]*TimeoutError{
-			Read: {Limit: time.Minute}, Fetch: {Stalled: true, Limit: 5 * time.Second},
-		} {
-			a := lastOf(t, t.Context(), senderOver(responding(`{"id`, stall)), requestOf(kind), set)
-			late, isLate := errors.AsType[*TimeoutError](a.Err)
-			require.True(t, isLate, a.Err)
-			assert.Equal(t, want, late)
-			assert.NotErrorIs(t, a.Err, context.Canceled)
-			assert.Equal(t, want.Limit, a.Took)
-			assert.Equal(t, Broke, a.Facts.End)
-			assert.True(t, a.Facts.Content.Cut)
-		}
-	})
-}
-
-func TestTheContextCountsBeforeTheErrorThatItCaused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for name, rt := range map[string]fakes.RoundTripper{
-			"before a response": fakes.Hang, "within the response": responding(`{"id`, stall),
-		} {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			timer := time.AfterFunc(time.Second, func() { cancel(errUserLeft) })
-			a := lastOf(t, ctx, senderOver(rt), requestOf(Create), atOnce)
-			timer.Stop()
-			assert.ErrorIs(t, a.Err, context.Canceled, name)
-			assert.ErrorIs(t, a.Err, errUserLeft, name)
-			assert.Equal(t, Cancelled, a.Facts.End, name)
-			assert.Equal(t, 1, strings.Count(a.Err.Error(), "the user left"), a.Err)
-		}
-	})
 }
 
 // A cause of io.EOF must not make half a response look complete.

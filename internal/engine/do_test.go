@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -30,16 +29,6 @@ func senderOver(rt http.RoundTripper) *Sender {
 		Keys:   func() redact.Keys { return nil },
 		Budget: NewBudget(10), MaxResponse: 1 << 20,
 	}
-}
-
-// rotating makes the sender ask for key-number-1, key-number-2 and so on. It counts into asked.
-func rotating(s *Sender, asked *int) *Sender {
-	s.Rotates = true
-	s.Key = func(context.Context) (*Credential, error) {
-		*asked++
-		return NewCredential(fmt.Sprint("key-number-", *asked)), nil
-	}
-	return s
 }
 
 // requestOf returns a request to the API.
@@ -182,163 +171,22 @@ func TestRetriesAreTakenFromTheBudget(t *testing.T) {
 	assert.Equal(t, 10, sender.Budget.Retries(), "ten successes at the first attempt earn a retry")
 }
 
-// A retry that was taken and not made must come back, or the budget shrinks with each such call.
-func TestARetryThatIsNotMadeReturnsToTheBudget(t *testing.T) {
-	t.Parallel()
-	gone := errors.New("gone")
-	second := func() func() error {
-		calls := 0
-		return func() error {
-			if calls++; calls > 1 {
-				return gone
-			}
-			return nil
-		}
-	}
-	limit, source := second(), second()
-	late := atOnce
-	late.Policy.MinBackoff, late.Policy.MaxBackoff = 1000*time.Hour, 1000*time.Hour
-	for name, row := range map[string]struct {
-		change func(*Sender)
-		set    Settings
-		why    Why
-		stop   error
-	}{
-		"the deadline is nearer": {func(*Sender) {}, late, Ended, context.DeadlineExceeded},
-		"the limiter fails": {func(s *Sender) {
-			s.Limiter = fakes.Limiter(func(context.Context) error { return limit() })
-		}, atOnce, LimiterError, gone},
-		"the key source fails": {func(s *Sender) {
-			s.Key = func(context.Context) (*Credential, error) { return NewCredential(fakes.Key), source() }
-		}, atOnce, KeyError, gone},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		s := &fakes.Script{Responses: fakes.Responses{busy}}
-		sender := senderOver(s)
-		row.change(sender)
-		require.True(t, sender.Budget.take())
-		f := failureOf(t, ctx, sender, Read, row.set)
-		cancel()
-		assert.Equal(t, row.why, f.Why, name)
-		assert.Equal(t, row.stop, f.Stopped, name)
-		assert.Equal(t, 503, f.Last.Reply.Status, name)
-		assert.Len(t, s.Sent, 1, name)
-		assert.Equal(t, 9, sender.Budget.Retries(), name)
-	}
-}
-
-func TestARefusedKeyIsRenewedOnce(t *testing.T) {
-	t.Parallel()
-	refused := fakes.Respond(401, "{}")
-	slow := fakes.Respond(429, "")
-	for name, row := range map[string]struct {
-		policy    int
-		responses fakes.Responses
-		asked     int // the key source
-		attempts  int
-		succeeds  bool
-	}{
-		"another key is accepted":             {3, fakes.Responses{refused, ok}, 2, 2, true},
-		"another key is refused":              {3, fakes.Responses{refused}, 2, 2, false},
-		"one attempt by policy":               {1, fakes.Responses{refused, ok}, 2, 2, true},
-		"the last attempt by policy":          {2, fakes.Responses{slow, refused, ok}, 3, 3, true},
-		"a retry after the renewal":           {3, fakes.Responses{refused, slow, slow, ok}, 4, 4, true},
-		"no more retries after the renewal":   {3, fakes.Responses{refused, slow}, 4, 4, false},
-		"a second refusal after a retry":      {3, fakes.Responses{refused, slow, refused}, 3, 3, false},
-		"every attempt asks for its own key":  {3, fakes.Responses{slow, slow, ok}, 3, 3, true},
-		"a success at once asks for one key":  {3, fakes.Responses{ok}, 1, 1, true},
-		"a redirect to a login page is final": {3, fakes.Responses{fakes.Respond(302, "")}, 1, 1, false},
-	} {
-		for _, kind := range []Kind{Read, Create} {
-			asked := 0
-			s := &fakes.Script{Responses: row.responses}
-			set := Settings{Policy: Policy{MaxAttempts: row.policy}}
-			a, f := rotating(senderOver(s), &asked).Do(t.Context(), requestOf(kind), set, readBraces)
-			require.Equal(t, row.succeeds, f == nil, "%s: %s", kinds[kind], name)
-			assert.Equal(t, row.asked, asked, "%s: %s", kinds[kind], name)
-			assert.Len(t, s.Sent, row.attempts, "%s: %s", kinds[kind], name)
-			for i, sent := range s.Sent {
-				assert.Equal(t, fmt.Sprint("Bearer key-number-", i+1), sent.Header.Get("Authorization"))
-			}
-			used := redact.Keys(nil)
-			for n := range row.attempts {
-				used = used.With(redact.Key(fmt.Sprint("key-number-", n+1)))
-			}
-			if row.succeeds {
-				assert.Equal(t, used, a.Reply.Keys, name)
-			} else {
-				assert.Equal(t, used, f.Keys, "all keys of the call are masked: %s", name)
-				assert.Equal(t, used, f.LastReply.Keys, name)
-			}
-		}
-	}
-}
-
 // The host of a picture is not the service: it gets no key, and its 401 is not about one.
 func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, "{}")}}
-	asked := 0
-	sender := rotating(senderOver(s), &asked)
+	sender := senderOver(s)
+	sender.Rotates = true
+	sender.Key = func(context.Context) (*Credential, error) { return nil, errors.New("the key source was asked") }
 	sender.Limiter = fakes.Limiter(func(context.Context) error { return errors.New("the limiter was asked") })
 	f := failureOf(t, t.Context(), sender, Fetch, atOnce)
-	assert.Zero(t, asked)
+	assert.Equal(t, Final, f.Why)
 	assert.Len(t, s.Sent, 1)
 	assert.Empty(t, s.Sent[0].Header.Get("Authorization"))
 	assert.Empty(t, f.Last.Reply.Keys)
 }
 
 var errUserLeft = errors.New("the user left")
-
-func TestTheContextEndsACall(t *testing.T) {
-	t.Parallel()
-	slow := fakes.Respond(429, "", "Retry-After", "30")
-	leaving := func(leave func(), then fakes.RoundTripper) fakes.RoundTripper {
-		return func(r *http.Request) (*http.Response, error) {
-			leave()
-			return then(r)
-		}
-	}
-	for name, row := range map[string]struct {
-		begin    func(leave func()) fakes.RoundTripper
-		attempts int
-		took     time.Duration
-	}{
-		"before the first attempt": {func(leave func()) fakes.RoundTripper {
-			leave()
-			return ok
-		}, 0, 0},
-		"before another key is asked for": {func(leave func()) fakes.RoundTripper {
-			return leaving(leave, fakes.Respond(401, "{}"))
-		}, 1, 0},
-		"during a pause": {func(leave func()) fakes.RoundTripper {
-			return leaving(func() { time.AfterFunc(3*time.Second, leave) }, slow)
-		}, 1, 3 * time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			var asked, limited int
-			s := &fakes.Script{Responses: fakes.Responses{row.begin(func() { cancel(errUserLeft) })}}
-			sender := rotating(senderOver(s), &asked)
-			sender.Limiter = fakes.Limiter(func(context.Context) error {
-				limited++
-				return nil
-			})
-			start := time.Now()
-			f := failureOf(t, ctx, sender, Create, atOnce)
-			assert.Equal(t, row.took, time.Since(start), name)
-			assert.Equal(t, Ended, f.Why, name)
-			assert.ErrorIs(t, f.Stopped, context.Canceled, name)
-			assert.ErrorIs(t, f.Stopped, errUserLeft, name)
-			assert.Equal(t, NotExecuted, f.Outcome, name)
-			assert.True(t, f.Retryable, name)
-			assert.Equal(t, row.attempts > 0, f.LastReply.Status > 0, name)
-			for _, n := range []int{f.Last.Number, len(s.Sent), asked, limited} {
-				assert.Equal(t, row.attempts, n, name)
-			}
-		})
-	}
-}
 
 func TestContextErrorHasTheCauseIfThatSaysMore(t *testing.T) {
 	t.Parallel()

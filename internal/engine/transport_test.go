@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -188,26 +187,6 @@ func TestEvidenceIsFinal(t *testing.T) {
 	})
 }
 
-// With a GetBody, net/http below a foreign RoundTripper may send a body twice.
-func TestNoRoundTripperGetsThePOSTWithAGetBody(t *testing.T) {
-	t.Parallel()
-	for method, kept := range map[string]bool{http.MethodPost: false, http.MethodPatch: true} {
-		tr := NewTransport(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			assert.Equal(t, kept, r.GetBody != nil, method)
-			return fakes.OK("")(r)
-		}), false)
-		w := tr.watch(t.Context(), Limits{}, true)
-		defer w.clock.stop()
-		for _, ctx := range []context.Context{w, context.Background()} {
-			req, err := http.NewRequestWithContext(ctx, method, "http://127.0.0.1", strings.NewReader("name=n"))
-			require.NoError(t, err)
-			_, err = tr.RoundTrip(req)
-			require.NoError(t, err)
-			assert.NotNil(t, req.GetBody, "the middleware's request was changed")
-		}
-	}
-}
-
 func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	t.Parallel()
 	foreign := map[string]func(string, *tls.Conn) http.RoundTripper{"h2": nil}
@@ -255,24 +234,6 @@ func TestPictureHostLearnsNothingOfTheCaller(t *testing.T) {
 	assert.Nil(t, config.ClientSessionCache)
 	assert.Empty(t, config.ServerName)
 	assert.NotEmpty(t, base.TLSClientConfig.Certificates, "the caller's transport was changed")
-}
-
-func TestNoProxySeesAKeyInClearUnlessAllowed(t *testing.T) {
-	t.Parallel()
-	proxy := fakes.StartTunnel(t, "")
-	base := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Addr().String()})}
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		tr := NewTransport(base, false)
-		unsent, err := observe(t, t.Context(), tr, tr, method, "http://content.example.com")
-		assert.ErrorIs(t, err, ErrClearProxy)
-		assert.True(t, unsent)
-		assert.Empty(t, proxy.Requests())
-	}
-	for _, tr := range []*Transport{NewTransport(base, true), NewPictureTransport(base)} {
-		_, err := observe(t, t.Context(), tr, tr, http.MethodGet, "http://content.example.com")
-		assert.NoError(t, err)
-	}
-	assert.Len(t, proxy.Requests(), 2)
 }
 
 // No request asks for another protocol, and no context ends a Read of a connection that net/http has handed over.

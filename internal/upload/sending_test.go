@@ -166,30 +166,6 @@ func TestObserverHearsTheBytesTakenAndTheEnd(t *testing.T) {
 	}, reports)
 }
 
-// An attempt that could not send its bytes leaves them to the next one, and many uploads at once need little memory.
-func TestFileIsReadAtMostOneBufferAheadAndNotBeforeItIsAskedFor(t *testing.T) {
-	t.Parallel()
-	for _, seeks := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			r := bytes.NewReader(recording(4 * bufferSize))
-			var source io.Reader = r
-			if !seeks {
-				source = onlyReader{r}
-			}
-			req, _ := attach(t, t.Context(), bodyOf(t, wav(Reader(source))))
-			synctest.Wait()
-			read := func() int { return int(r.Size()) - r.Len() }
-			assert.LessOrEqual(t, read(), HeadSize, "read before it was asked for")
-			for taken := range 3 {
-				_, err := io.CopyN(io.Discard, req.Body, bufferSize)
-				require.NoError(t, err)
-				synctest.Wait()
-				assert.LessOrEqual(t, read(), (taken+2)*bufferSize)
-			}
-		})
-	}
-}
-
 // A transport may read a body after its attempt has ended.
 func TestNothingIsReadOrReportedAfterTheEnd(t *testing.T) {
 	t.Parallel()
