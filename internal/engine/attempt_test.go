@@ -64,11 +64,6 @@ func responding(body string, rest func(*http.Request) (int, error)) fakes.RoundT
 	}
 }
 
-func stall(r *http.Request) (int, error) {
-	<-r.Context().Done()
-	return 0, r.Context().Err()
-}
-
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
