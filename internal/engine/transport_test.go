@@ -202,6 +202,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	assert.Equal(t, &http.HTTP2Config{SendPingTimeout: time.Hour, PingTimeout: pingTimeout}, shared.HTTP2)
 	assert.Equal(t, []string{"h2"}, shared.TLSClientConfig.NextProtos)
 	assert.Equal(t, []string{"http/1.1"}, single.TLSClientConfig.NextProtos)
+	require.NotNil(t, single.Protocols)
 	assert.Equal(t, "{HTTP1}", single.Protocols.String())
 	assert.Nil(t, single.TLSNextProto)
 	for _, c := range []*http.Transport{shared, single} {
