@@ -24,7 +24,7 @@ var imports = map[string][]string{
 	"redact":   nil,
 	"response": {"redact"},
 	"upload":   nil,
-	"once":     {"", "names", "response"},
+	"once":     {"", "names"},
 }
 
 // files lists the files of the root: the surface that users read.

@@ -101,9 +101,6 @@ func (g *stage) undisturbed(s *send) bool {
 	return !s.deal.cut && s.deal.actor.patience == 0 && !s.deal.actor.dead() && !g.interfered() && g.calmEvents()
 }
 
-// replicaLag is how long a call waits for a record that Show does not show.
-const replicaLag = 30 * time.Second
-
 // patient reports whether a call had the time that it wanted, and nothing kept its process from the ledger or the
 // service.
 func (g *stage) patient(d *deal) bool {
@@ -252,9 +249,7 @@ func (g *stage) judgeError(d *deal, say say) {
 	}
 	slowPut := slices.ContainsFunc(g.events, func(e event) bool { return e.op == "put" }) // as others call meanwhile
 	hidden := outcome == aicontent.OutcomeExecuted && aicontent.Retryable(d.err) && d.until().After(d.at)
-	if g.patient(d) && !slowPut && hidden {
-		say(d.at.Sub(d.since) >= replicaLag, "has not waited for a replica")
-	}
+	say(!g.patient(d) || slowPut || !hidden, "has not waited for a replica")
 	ended := errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)
 	say(!ended || d.cut || d.actor.patience > 0, "blames a context that has not ended")
 	if until := d.until(); !until.IsZero() {

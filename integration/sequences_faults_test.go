@@ -143,7 +143,7 @@ type obstacle struct {
 	verb  string // list or show
 	fault aicontenttest.Fault
 	lasts time.Duration // how long after the first call has begun requests meet it; 0 is for one request
-	final bool          // a call of package once ends there, and calling again need not help
+	final bool          // a call of package once ends there if no request is open, and calling again need not help
 	from  int           // the request of this verb that meets it, or the first one, from 1
 }
 
@@ -158,10 +158,10 @@ var obstacles = []obstacle{
 	{"list-503", "list", aicontenttest.HTMLPage(503), 0, false, 0},
 	{"list-429", "list", says(429, ``).WithRetryAfter("5"), 0, false, 0},
 	{"list-tomorrow", "list", says(429, ``).WithRetryAfter("86400"), 0, false, 0},
-	{"list-401", "list", says(401, `{"message":"Unauthenticated."}`), 0, false, 0},
-	{"list-422", "list", says(422, `{"message":"The per_page is no number."}`), 0, false, 0},
-	{"list-501", "list", says(501, `{}`), 0, false, 0},
-	{"list-no-list", "list", says(200, `{"status":200}`), 0, false, 0},
+	{"list-401", "list", says(401, `{"message":"Unauthenticated."}`), 0, true, 0},
+	{"list-422", "list", says(422, `{"message":"The per_page is no number."}`), 0, true, 0},
+	{"list-501", "list", says(501, `{}`), 0, true, 0},
+	{"list-no-list", "list", says(200, `{"status":200}`), 0, true, 0},
 	{"list-403", "list", says(403, `{"message":"This action is unauthorized."}`), 0, true, 0},
 	{"list-page", "list", aicontenttest.HTMLPage(200), 0, false, 0},
 	{"list-lost", "list", aicontenttest.LoseResponse(), 0, false, 0},
@@ -169,8 +169,8 @@ var obstacles = []obstacle{
 	{"list-lags", "list", says(200, `{"data":[]}`), lag, false, 0},
 	{"list-down", "list", aicontenttest.HTMLPage(502), allLate, false, 0},
 	{"show-503", "show", aicontenttest.HTMLPage(503), 0, false, 0},
-	{"show-409", "show", says(409, `{"message":"maintenance"}`), 0, false, 0},
-	{"show-422", "show", says(422, `{"message":"The id is no number."}`), 0, false, 0},
+	{"show-409", "show", says(409, `{"message":"maintenance"}`), 0, true, 0},
+	{"show-422", "show", says(422, `{"message":"The id is no number."}`), 0, true, 0},
 	{"show-404", "show", says(404, `{"message":"Not Found"}`), 0, false, 0},
 	{"show-404-page", "show", aicontenttest.HTMLPage(404), 0, false, 0},
 	{"show-lost", "show", aicontenttest.LoseResponse(), 0, false, 0},

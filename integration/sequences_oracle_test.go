@@ -135,7 +135,7 @@ func (p *play) gaveUp(n int, c *call) bool {
 	stores := c.stores()
 	conflict := errors.As(c.err, new(*aicontent.ConflictError))
 	final := slices.ContainsFunc(p.obstacles, func(o obstacle) bool { return o.final })
-	if c.err == nil || c.wasCut || c.patience > 0 || conflict || final || p.personality != "" {
+	if c.err == nil || c.wasCut || c.patience > 0 || conflict || p.personality != "" {
 		return false
 	}
 	saved := everybody
@@ -150,7 +150,7 @@ func (p *play) gaveUp(n int, c *call) bool {
 	case saved <= unclear:
 		return false
 	case !aicontent.Retryable(c.err):
-		return true
+		return !final
 	case aicontent.OutcomeOf(c.err) == aicontent.OutcomeExecuted: // It is there, and another call will get it.
 		return false
 	case slices.ContainsFunc(p.obstacles, obstacle.outlasts): // So is a call that cannot look any more.

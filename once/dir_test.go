@@ -2,7 +2,6 @@ package once
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,18 +50,19 @@ func requireEntry(t *testing.T, l Ledger, entry, version, when string) {
 // line is a line of a file of Dir.
 func line(replaced, own, entry string) string {
 	text := replaced + " " + own + " " + entry
-	return text + " " + lineSum(text)
+	return hash(text) + " " + text
 }
 
 // An operator reads the file, and so do other versions of this package.
 func TestDirIsReadable(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "ledger")
-	v := put(t, Dir(folder), key, entry{Collection: "images", Name: `a \n "b"`}, "")
-	w := put(t, Dir(folder), key, entry{Collection: "images", Name: "c", Form: "f"}, v)
+	require.NoError(t, dir(folder).check())
+	v := put(t, Dir(folder), key, State{Collection: "images", Name: `a \n "b"`}, "")
+	w := putText(t, Dir(folder), key, "a\nb\\", v)
 	file := filepath.Join(folder, key)
-	first := line("-", v, `{"format":2,"collection":"images","name":"a\s\\\\n\s\\"b\\""}`)
-	second := line(v, w, `{"format":2,"collection":"images","name":"c","form":"f"}`)
+	first := line("", v, `{"format":2,"collection":"images","name":"a \\\\n \\"b\\""}`)
+	second := line(v, w, `a\nb\\`)
 	assert.Equal(t, "\n"+first+"\n\n"+second+"\n", content(t, file))
 	if os.PathSeparator == '/' {
 		for path, want := range map[string]os.FileMode{folder: 0o700, file: 0o600} {
@@ -85,7 +85,7 @@ func TestDirIgnoresALineThatWasCutOff(t *testing.T) {
 	for cut := before; cut < len(whole)-1; cut++ {
 		for _, rest := range []string{"", "\x00\x00\x00"} {
 			if rest != "" && cut < before+2 {
-				continue // a line of zeros alone is damage
+				continue // zeros alone are damage
 			}
 			when := fmt.Sprintf("cut at %d, then %q", cut, rest)
 			overwrite(t, file, whole[:cut]+rest)
@@ -102,7 +102,7 @@ func TestDirIgnoresALateLineAndReportsALostOne(t *testing.T) {
 	v := putText(t, l, key, "1", "")
 	w := putText(t, l, key, "2", v)
 	require.NoError(t, l.write(key, line(v, "X", "late"), false))
-	require.NoError(t, l.write(key, line("-", "Y", "late"), false))
+	require.NoError(t, l.write(key, line("", "Y", "late"), false))
 	requireEntry(t, l, "2", w, "after late lines")
 	x := putText(t, l, key, "3", w)
 	_, err := l.Put(t.Context(), key, []byte("4"), w)
@@ -127,7 +127,7 @@ func TestDirReadsNoDamagedFileAsAnOlderEntry(t *testing.T) {
 	version := ""
 	for n := range 3 {
 		id, made := aicontent.ID(fmt.Sprint(n)), time.Unix(int64(n), 0).UTC()
-		version = put(t, l, key, entry{Collection: "images", Name: "JOB *4711 0ab", ID: id, Made: made}, version)
+		version = put(t, l, key, State{Collection: "images", Name: "JOB *4711 0ab", ID: id, Made: made}, version)
 	}
 	want, _, err := l.Get(t.Context(), key)
 	require.NoError(t, err)
@@ -165,14 +165,14 @@ func TestDirSaysThatItsFolderCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	overwrite(t, file, "")
-	for _, path := range []string{file, filepath.Join(file, "below"), ""} {
+	for _, path := range []string{file, filepath.Join(file, "below")} {
 		_, err := Dir(path).Put(t.Context(), key, []byte("1"), "")
 		require.Error(t, err, path)
 		assert.NotErrorIs(t, err, ErrChanged)
 	}
 	requireUnusable(t, file, "must be a usable folder: mkdir "+file+": ")
 	requireUnusable(t, filepath.Join(file, "below"), "must be a usable folder: mkdir "+file+": ")
-	requireUnusable(t, "", "must be a folder: the path given to Dir is empty")
+	requireUnusable(t, "", "must be a usable folder: mkdir : no such file or directory")
 }
 
 // requireUnusable requires that New refuses the folder with this reason.
@@ -199,82 +199,28 @@ func TestDirWithAnEndedContextDoesNothing(t *testing.T) {
 	requireEntry(t, l, "", "", "after both")
 }
 
-// A reader may see a part of a line, and reads the line again when more was appended.
-func TestDirReadsOnWhereItEnded(t *testing.T) {
+// A reader may see a part of a line that another process is writing: it counts when it is whole.
+func TestDirCountsALineWhenItIsWhole(t *testing.T) {
 	t.Parallel()
 	l, file := newDir(t)
-	whole := "\n" + line("-", "FIRST", "1") + "\n" +
-		"\n" + line("FIRST", "TORN", "2")[:20] +
+	whole := "\n" + line("", "FIRST", "1") + "\n" +
+		"\n" + line("FIRST", "TORN", "2")[:70] +
 		"\n" + line("FIRST", "SECOND", "3") + "\n" +
-		"\nFIR" +
+		"\n" + line("FIRST", "LOST", "4")[:3] +
 		"\n" + line("FIRST", "LOST", "4") + "\n" +
 		"\n" + line("SECOND", "THIRD", "5") + "\n"
-	overwrite(t, file, whole)
-	want, err := l.read(key)
-	require.NoError(t, err)
-	require.Equal(t, "THIRD", want.version)
-	followed := 0
+	versions := map[string]bool{}
 	for cut := range whole {
 		overwrite(t, file, whole[:cut])
-		h, err := l.read(key)
+		_, version, err := l.Get(t.Context(), key)
 		if err != nil {
 			// The line break after a line that was cut off may as well be its own.
 			require.ErrorContains(t, err, "is damaged", "cut at %d", cut)
 			continue
 		}
-		followed++
-		overwrite(t, file, whole)
-		require.NoError(t, h.follow(), "cut at %d", cut)
-		require.Equal(t, want, h, "cut at %d", cut)
+		versions[version] = true
 	}
-	require.Equal(t, len(whole)-2, followed)
-}
-
-// manyChanges writes the file of a name that changed n times, and returns its last version.
-func manyChanges(tb testing.TB, folder string, n int) (version string) {
-	tb.Helper()
-	e := entry{Format: format, Collection: "images", Name: "job-4711", Call: rand.Text(), Form: strings.Repeat("f", 64)}
-	text := escape.Replace(string(e.encode()))
-	var file strings.Builder
-	version = noVersion
-	for range n {
-		own := rand.Text()
-		fmt.Fprintf(&file, "\n%s\n", line(version, own, text))
-		version = own
-	}
-	overwrite(tb, filepath.Join(folder, key), file.String())
-	return version
-}
-
-func TestDirPutReadsTheFileOnce(t *testing.T) {
-	const changes = 3_000
-	l, _ := newDir(t)
-	version := manyChanges(t, string(l), changes)
-	get := testing.AllocsPerRun(5, func() {
-		_, now, err := l.Get(t.Context(), key)
-		require.NoError(t, err)
-		require.Equal(t, version, now)
-	})
-	put := testing.AllocsPerRun(5, func() { version = putText(t, l, key, "next", version) })
-	assert.Greater(t, get, float64(changes), "each line is read")
-	assert.InDelta(t, get, put, changes/10)
-}
-
-func BenchmarkDirAfter26280Changes(b *testing.B) {
-	folder := b.TempDir()
-	version := manyChanges(b, folder, 26_280)
-	l := Dir(folder)
-	b.Run("Get", func(b *testing.B) {
-		for b.Loop() {
-			_, _, err := l.Get(b.Context(), key)
-			require.NoError(b, err)
-		}
-	})
-	b.Run("Put", func(b *testing.B) {
-		for b.Loop() {
-			version = putText(b, l, key, "{}", version)
-		}
-	})
+	assert.Equal(t, map[string]bool{"": true, "FIRST": true, "SECOND": true, "THIRD": true}, versions)
 }
 
 func TestDirRefusesKeysThatAreNoHashes(t *testing.T) {
@@ -299,6 +245,18 @@ func TestDirCheckCreatesTheFolderAndLeavesNoFile(t *testing.T) {
 	assert.Empty(t, files)
 }
 
+// listed returns the states and the errors of a list.
+func listed(ctx context.Context, l Ledger) (states []State, failed []string) {
+	for state, err := range l.(Lister).List(ctx) {
+		if err != nil {
+			failed = append(failed, err.Error())
+			continue
+		}
+		states = append(states, state)
+	}
+	return states, failed
+}
+
 func TestDirListsEachNameThatIsNotFree(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -309,12 +267,12 @@ func TestDirListsEachNameThatIsNotFree(t *testing.T) {
 		keys[name] = fmt.Sprintf("%064x", n)
 		files[name] = filepath.Join(folder, keys[name])
 	}
-	put(t, l, keys["open"], entry{Collection: "images", Name: "open", Until: until}, "")
-	put(t, l, keys["made"], entry{Collection: "transcriptions", Name: "made", Made: made, ID: "7"}, "")
-	v := put(t, l, keys["free"], entry{Collection: "images", Name: "free", Made: made, ID: "8"}, "")
-	put(t, l, keys["free"], entry{Collection: "images", Name: "free"}, v)
-	v = put(t, l, keys["torn"], entry{Collection: "images", Name: "torn", Until: until}, "")
-	overwrite(t, files["torn"], content(t, files["torn"])+"\n"+line(v, "OTHER", "{}")[:40])
+	put(t, l, keys["open"], State{Collection: "images", Name: "open", Until: until}, "")
+	put(t, l, keys["made"], State{Collection: "transcriptions", Name: "made", Made: made, ID: "7"}, "")
+	v := put(t, l, keys["free"], State{Collection: "images", Name: "free", Made: made, ID: "8"}, "")
+	put(t, l, keys["free"], State{Collection: "images", Name: "free"}, v)
+	v = put(t, l, keys["torn"], State{Collection: "images", Name: "torn", Until: until}, "")
+	overwrite(t, files["torn"], content(t, files["torn"])+"\n"+line(v, "OTHER", "{}")[:70])
 	overwrite(t, files["damaged"], "zap\n")
 	putText(t, l, keys["unreadable"], `{"format":1}`, "")
 	for _, other := range []string{".check-1", "README", key[1:], strings.ToUpper(key)} {
@@ -330,25 +288,34 @@ func TestDirListsEachNameThatIsNotFree(t *testing.T) {
 	slices.Sort(failed)
 	require.Len(t, failed, 2)
 	assert.Contains(t, failed[0], files["damaged"]+" is damaged at line 1")
-	assert.Contains(t, failed[1], files["unreadable"]+": the ledger's entry cannot be read")
+	assert.Contains(t, failed[1], keys["unreadable"]+": the ledger's entry cannot be read")
 }
 
-func TestDirListsManyNames(t *testing.T) {
+func TestDirListEndsWithItsContextAndItsCaller(t *testing.T) {
 	t.Parallel()
-	const names = 3_000
-	folder := t.TempDir()
-	for n := range names {
-		e := entry{Format: format, Collection: "images", Name: fmt.Sprint("job-", n), Made: time.Unix(1, 0)}
-		text := "\n" + line("-", rand.Text(), escape.Replace(string(e.encode()))) + "\n"
-		overwrite(t, filepath.Join(folder, fmt.Sprintf("%064x", n)), text)
+	l, _ := newDir(t)
+	for _, digit := range []string{"1", "2", "3"} {
+		put(t, l, digit+key[1:], State{Made: time.Unix(1, 0)}, "")
 	}
-	states, failed := listed(t.Context(), Dir(folder))
-	assert.Empty(t, failed)
-	found := map[string]bool{}
-	for _, state := range states {
-		found[state.Name] = true
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	states := 0
+	var last error
+	for _, err := range l.List(ctx) {
+		require.NoError(t, last, "an error of the context is the last")
+		last = err
+		states++
+		cancel()
 	}
-	assert.Len(t, found, names)
+	assert.Equal(t, 2, states)
+	require.ErrorIs(t, last, context.Canceled)
+	states = 0
+	for _, err := range l.List(t.Context()) {
+		require.NoError(t, err)
+		states++
+		break
+	}
+	assert.Equal(t, 1, states)
 }
 
 func TestDirListReportsAMissingFolder(t *testing.T) {

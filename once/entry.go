@@ -2,11 +2,11 @@ package once
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -17,43 +17,38 @@ import (
 // format is the number of the entry's format. This package neither reads nor overwrites another format.
 const format = 2
 
-// entry is the state of a name in a ledger. The clock of the writing process sets its times.
+// entry is the state of a name in a ledger.
 type entry struct {
-	Format     int    `json:"format"`
-	Collection string `json:"collection"`
-	Name       string `json:"name"`
+	Format int `json:"format"`
+	State
 
-	Call  string       `json:"call,omitempty"`  // random token of the writing call
-	Wrote time.Time    `json:"wrote,omitzero"`  // time of the write
-	Until time.Time    `json:"until,omitzero"`  // a request may become a listed record until then; zero for no request
-	Made  time.Time    `json:"made,omitzero"`   // when the record was created or found; zero for no record
-	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if unknown
-	Named string       `json:"named,omitempty"` // hash of the record's name on the service
-	Form  string       `json:"form,omitempty"`  // hash of the form of the request; empty if unknown
+	Call  string    `json:"call,omitempty"`  // random token of the writing call
+	Wrote time.Time `json:"wrote,omitzero"`  // when it was written, but a renewal keeps that of its announcement
+	Named string    `json:"named,omitempty"` // hash of the record's name on the service, which may be the API key
+	Form  string    `json:"form,omitempty"`  // hash of the form of the request; empty if unknown
 }
 
-// blank reports whether the entry is equivalent to a missing one.
-func (e entry) blank() bool { return e.Until.IsZero() && e.Made.IsZero() }
-
-// until returns Until on the monotonic clock of a reader that first saw the entry at the given time (rule 8). It is at
-// most the limit after that time.
-func (e entry) until(seen time.Time, limit time.Duration) time.Time {
-	if e.Until.IsZero() {
-		return e.Until
-	}
-	return seen.Add(min(e.Until.Sub(seen), limit))
+// State is the part of an entry for people and other programs. The clock of the writing process sets its times.
+type State struct {
+	Collection string `json:"collection"` // images or transcriptions
+	Name       string `json:"name"`       // as given
+	// Until is the time after which the last create request has either produced a listed record or never will. Before
+	// it, the name is open. Zero means that no request is open.
+	Until time.Time `json:"until,omitzero"`
+	// Made is the time at which a call stored or found the record. Zero means that no record is known.
+	Made time.Time    `json:"made,omitzero"`
+	ID   aicontent.ID `json:"id,omitempty"` // of the record; empty if unknown
 }
 
-// made returns Made, but at most the time at which the reader first saw the entry.
-func (e entry) made(seen time.Time) time.Time { return seen.Add(min(e.Made.Sub(seen), 0)) }
+// Free reports whether the entry is equivalent to a missing one, because Delete freed the name or its request created
+// no record.
+func (s State) Free() bool { return s.Until.IsZero() && s.Made.IsZero() }
 
-// age returns the time since the entry was written, for a reader that first saw it at the given time.
-func (e entry) age(seen, now time.Time) time.Duration {
-	age := now.Sub(seen)
-	if !e.Wrote.IsZero() {
-		age += max(seen.Sub(e.Wrote), 0)
-	}
-	return age
+// ParseState reads an entry, so that ledgers outside of this package can implement [Lister]. It fails if the entry is
+// damaged or has another format.
+func ParseState(entry []byte) (State, error) {
+	e, err := decode(entry, "any")
+	return e.State, err
 }
 
 var errEntry = errors.New("the ledger's entry cannot be read")
@@ -63,58 +58,41 @@ func decode(data []byte, version string) (e entry, err error) {
 	if version == "" {
 		return e, nil
 	}
-	if err := json.Unmarshal(data, &e); err != nil {
-		return e, fmt.Errorf("%w: %w", errEntry, err)
+	err = json.Unmarshal(data, &e)
+	if err == nil && e.Format != format {
+		err = fmt.Errorf("its format is %d, and this package reads %d", e.Format, format)
 	}
-	if e.Format != format {
-		return e, fmt.Errorf("%w: its format is %d, and this package reads %d", errEntry, e.Format, format)
+	if err != nil {
+		return entry{}, fmt.Errorf("%w: %w", errEntry, err)
 	}
 	return e, nil
 }
 
-// encode encodes an entry. It cannot fail, because the fields are strings, numbers and times of this century.
-func (e entry) encode() []byte {
-	e.Wrote, e.Until, e.Made = e.Wrote.UTC(), e.Until.UTC(), e.Made.UTC()
-	data, _ := json.Marshal(e)
-	return data
-}
-
-// ledgerKey returns the key of a name. A scope replaces the base URL. The case of the URL's host and a default port do
-// not matter.
-func ledgerKey(scope, baseURL, collection, name string) string {
-	if scope != "" {
-		baseURL = ""
-	} else if u, err := url.Parse(baseURL); err == nil {
-		u.Host = strings.ToLower(u.Host)
-		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; port != "" {
-			u.Host = strings.TrimSuffix(u.Host, port)
-		}
-		baseURL = u.String()
+// key returns the key of a name. A scope replaces the base URL. The case of the URL's host and a default port do not
+// matter.
+func (c *config) key(collection, name string) string {
+	u, _ := url.Parse(c.base)
+	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), port)
+	base := u.String()
+	if c.scope != "" {
+		base = ""
 	}
-	data, _ := json.Marshal([]string{scope, baseURL, collection, names.Canonical(name)})
+	data, _ := json.Marshal([]string{c.scope, base, collection, names.Canonical(name)})
 	return hash(string(data))
 }
 
-// formHash returns a hash of the canonical forms of the nonempty fields.
-func formHash(fields map[string]string) string {
-	values := url.Values{}
-	for key, value := range fields {
-		if value = names.Canonical(value); value != "" {
-			values.Set(key, value)
+// formHash returns a hash of the texts of Store's parameters, without empty ones.
+func formHash(params any) string {
+	form := url.Values{}
+	for field, value := range reflect.ValueOf(params).Fields() {
+		if value.Kind() == reflect.String && value.Len() > 0 {
+			form.Set(field.Name, value.String())
 		}
 	}
-	return hash(values.Encode())
+	return hash(form.Encode())
 }
 
-// nameHash returns the hash of a name's canonical form, or "" for a missing name.
-func nameHash(name string) string {
-	if name = names.Canonical(name); name == "" {
-		return ""
-	}
-	return hash(name)
-}
+func nameHash(name string) string { return hash(names.Canonical(name)) }
 
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
+func hash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,7 @@ func (w *world) write(t *testing.T, name, entry string) {
 	key := w.processOn(t, w.Ledger).Key("images", name)
 	_, version, err := w.Ledger.Ledger.Get(t.Context(), key)
 	require.NoError(t, err)
+	entry = strings.Replace(entry, midnight.Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339Nano), 1) // wrote
 	_, err = w.Ledger.Ledger.Put(t.Context(), key, []byte(entry), version)
 	require.NoError(t, err)
 }
@@ -204,20 +206,20 @@ var errDisk = errors.New("disk full")
 // full fails each Put.
 func full(int, string) (written bool, err error) { return false, errDisk }
 
-// funcs is a ledger that cannot be compared.
+// funcs is a ledger made of two functions.
 type funcs struct {
 	get func(context.Context, string) ([]byte, string, error)
 	put func(context.Context, string, []byte, string) (string, error)
 }
 
-func (f funcs) Get(ctx context.Context, key string) ([]byte, string, error) { return f.get(ctx, key) }
-func (f funcs) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+func (f *funcs) Get(ctx context.Context, key string) ([]byte, string, error) { return f.get(ctx, key) }
+func (f *funcs) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
 	return f.put(ctx, key, entry, version)
 }
 
 // entryOf is the entry that another call has written for the image a.
 func entryOf(members string) string {
-	return `{"format":2,"collection":"images","name":"a","call":"other"` + members + `}`
+	return `{"format":2,"collection":"images","name":"a","call":"other","wrote":"2000-01-01T00:00:00Z"` + members + `}`
 }
 
 // openUntil is the entry of another call whose request is open.

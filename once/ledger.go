@@ -3,14 +3,10 @@ package once
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"iter"
-	"maps"
-	"slices"
-	"strconv"
 	"sync"
-	"time"
 )
 
 // A Ledger keeps versioned entries under keys of 64 digits, from 0 to 9 and a to f. It may refuse other keys. An entry
@@ -37,103 +33,44 @@ type Ledger interface {
 // ErrChanged is the error of a Put if the entry has another version.
 var ErrChanged = errors.New("the entry has another version")
 
-// InMemory forgets the oldest records beyond 10,000 after each 1,000 more names. 10,000 records take 5 MB.
-const remembered, more = 10_000, 1000
+// A Lister is a ledger with a list of its names, such as that of [Dir]:
+//
+//	for state, err := range once.Dir(path).(once.Lister).List(ctx) {
+type Lister interface {
+	// List returns the states of all names in any order, except for free ones. It may or may not yield changes made
+	// during the iteration. An unreadable entry yields an error with its place, and the iteration goes on. If the
+	// storage fails or ctx ends, the last element is the error.
+	List(ctx context.Context) iter.Seq2[State, error]
+}
 
-// InMemory returns a ledger for one process. It remembers the last 10,000 records that calls stored or found, and each
-// open name. It ends with the process: the next process may store a record again if the service does not list it yet.
-// Use [Dir] to keep the names. The ledger implements [Lister].
-func InMemory() Ledger { return &memory{entries: map[string]kept{}, full: remembered + more} }
+// InMemory returns a ledger for one process. It keeps each name until the process ends, in some 500 bytes; the next
+// process may store a record again if the service does not list it yet. Use [Dir] to keep the names.
+func InMemory() Ledger { return &memory{entries: map[string]kept{}} }
 
 type memory struct {
-	mu      sync.Mutex
+	sync.Mutex
 	entries map[string]kept
-	last    int // version
-	full    int // number of entries that triggers forget
 }
 
 type kept struct {
 	data    []byte
-	version string // the number in digits
-	number  int    // of the Put
-	entry   entry
-	open    time.Time // the entry's Until on the monotonic clock
+	version string
 }
 
-// monotonic returns t with a reading of the monotonic clock, which never jumps.
-func monotonic(t time.Time) time.Time { return time.Now().Add(time.Until(t)) }
-
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Lock()
+	defer m.Unlock()
 	k := m.entries[key]
 	return bytes.Clone(k.data), k.version, ctx.Err()
 }
 
-func (m *memory) Put(ctx context.Context, key string, data []byte, version string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	err := ctx.Err()
-	if err != nil {
-		return "", err
-	}
+func (m *memory) Put(_ context.Context, key string, data []byte, version string) (string, error) {
+	m.Lock()
+	defer m.Unlock()
 	if m.entries[key].version != version {
 		return "", ErrChanged
 	}
-	m.last++
-	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last), number: m.last}
-	if k.entry, err = decode(data, k.version); err != nil {
-		k.entry = entry{Made: time.Now()} // so that forget keeps it
-	}
-	k.open = monotonic(k.entry.Until)
+	k := kept{bytes.Clone(data), rand.Text()}
 	m.entries[key] = k
-	if k.entry.blank() {
-		delete(m.entries, key)
-	}
-	if len(m.entries) >= m.full {
-		m.forget()
-		m.full = max(len(m.entries), remembered) + more
-	}
 	return k.version, nil
-}
-
-// List copies all entries first, so that the caller may use the ledger during the iteration.
-func (m *memory) List(ctx context.Context) iter.Seq2[State, error] {
-	return func(yield func(State, error) bool) {
-		m.mu.Lock()
-		entries := maps.Clone(m.entries)
-		m.mu.Unlock()
-		for key, k := range entries {
-			if err := ctx.Err(); err != nil {
-				yield(State{}, err)
-				return
-			}
-			state, err := ParseState(k.data)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", key, err)
-			}
-			if !yield(state, err) {
-				return
-			}
-		}
-	}
-}
-
-// forget removes closed names without a record, and the oldest records beyond the limit. It relies on the monotonic
-// clock alone, because the wall clock may jump.
-func (m *memory) forget() {
-	var made []string
-	for key, k := range m.entries {
-		switch e := k.entry; {
-		case time.Now().Before(k.open):
-		case e.Made.IsZero():
-			delete(m.entries, key)
-		case e.ID != "":
-			made = append(made, key)
-		}
-	}
-	slices.SortFunc(made, func(a, b string) int { return m.entries[a].number - m.entries[b].number })
-	for _, key := range made[:max(len(made)-remembered, 0)] {
-		delete(m.entries, key)
-	}
 }

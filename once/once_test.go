@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,9 @@ func TestStoreRemembersSuccess(t *testing.T) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
 		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
-		assert.Equal(t, image.ID, w.process(t).finds(t, job(" a\r\n")).ID, "white space makes no other name")
+		found, err := p.Images.Find(p, " a\r\n")
+		require.NoError(t, err)
+		assert.Equal(t, image.ID, found.ID, "white space makes no other name")
 		w.requireRecords(t, 1)
 	}, lagging(time.Hour))
 }
@@ -37,7 +40,9 @@ func TestStoreOfANameWithInvisibleEndsIsNotSentTwiceAfterAGatewayTimeout(t *test
 			p := w.process(t)
 			image := p.creates(t, job(name))
 			assert.Equal(t, "a", image.Name)
-			assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
+			found, err := p.Images.Find(p, "a")
+			require.NoError(t, err)
+			assert.Equal(t, image.ID, found.ID)
 			w.requireRecords(t, 1)
 		})
 	}
@@ -197,27 +202,27 @@ func TestNoCallWaitsForATextThatTheResponseLacked(t *testing.T) {
 	}, withoutText(time.Hour))
 }
 
-// One failed search decides nothing: it is repeated while a request is open. Otherwise the same call may be made again.
-// Only a refusal, and lists without names, are final.
-func TestAFailedSearchIsFinalForAPaidRecordOnlyIfItIsRefused(t *testing.T) {
+// One failed search decides nothing: it is repeated while a request is open. With nothing open, the call may be made
+// again only if the client says so: with a wrong key, no queue tries for ever.
+func TestAFailedSearchIsRetryableIfARequestIsOpenOrTheClientSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault             kit.Fault
-		blank, afterwards string
+		fault kit.Fault
+		blank string
 	}{
-		"login page": {kit.RedirectTo(302, "https://content.example.com/login"), "not executed, retryable", "ok"},
-		"401":        {kit.Status(401, `{}`), "not executed, retryable", "ok"},
-		"firewall":   {kit.HTMLPage(403), "not executed, retryable", "ok"},
-		"403":        {kit.Status(403, `{"message":"no"}`), "not executed", "unknown"},
-		"404":        {kit.Status(404, `[]`), "not executed, retryable", "ok"},
-		"422":        {kit.Status(422, `{"message":"per_page"}`), "not executed, retryable", "ok"},
-		"501":        {kit.Status(501, `{}`), "not executed, retryable", "ok"},
-		"no JSON":    {kit.InvalidJSON(), "not executed, retryable", "ok"},
-		"no list":    {kit.Status(200, `{"status":200}`), "not executed, retryable", "ok"},
-		"a word":     {kit.Status(200, `ok`), "not executed, retryable", "ok"},
-		"too large":  {kit.Status(200, "["+strings.Repeat(" ", 33<<20)+"]"), "not executed, retryable", "ok"},
-		"no names":   {kit.Status(200, `{"data":[{"id":1}]}`), "not executed", "unknown"},
-		"500":        {kit.Status(500, `{"message":"x"}`), "ok", "ok"},
-		"lost":       {kit.LoseResponse(), "ok", "ok"},
+		"login page": {kit.RedirectTo(302, "https://content.example.com/login"), "not executed"},
+		"401":        {kit.Status(401, `{}`), "not executed"},
+		"firewall":   {kit.HTMLPage(403), "not executed, retryable"},
+		"403":        {kit.Status(403, `{"message":"no"}`), "not executed"},
+		"404":        {kit.Status(404, `[]`), "not executed"},
+		"422":        {kit.Status(422, `{"message":"per_page"}`), "not executed"},
+		"501":        {kit.Status(501, `{}`), "not executed"},
+		"no JSON":    {kit.InvalidJSON(), "not executed"},
+		"no list":    {kit.Status(200, `{"status":200}`), "not executed"},
+		"no names":   {kit.Status(200, `{"data":[{"id":1}]}`), "not executed"},
+		"a page":     {kit.HTMLPage(200), "not executed, retryable"},
+		"429":        {kit.Status(429, `{}`).WithRetryAfter("86400"), "not executed, retryable"},
+		"500":        {kit.Status(500, `{"message":"x"}`), "ok"},
+		"lost":       {kit.LoseResponse(), "ok"},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			p := w.process(t)
@@ -228,12 +233,16 @@ func TestAFailedSearchIsFinalForAPaidRecordOnlyIfItIsRefused(t *testing.T) {
 			w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
 			w.FaultOn(aicontent.ImagesList, 1, emptyList)
 			w.FaultOn(aicontent.ImagesList, 1, c.fault)
-			_, _, err = p.Images.Store(p, job("b"))
-			require.Equal(t, c.afterwards, outcome(err), "%v", err)
-			if e, ok := errors.AsType[*once.Error](err); ok {
-				assert.Equal(t, w.start.Add(settle).UTC(), e.Until.Truncate(time.Minute))
-				assert.NotErrorIs(t, err, aicontent.ErrNotFound)
+			hasty := w.process(t, once.WithMaxWait(0))
+			for {
+				if _, _, err = hasty.Images.Store(hasty, job("b")); err == nil {
+					break
+				}
+				require.Equal(t, "unknown, retryable", outcome(err), "a request is open: %v", err)
+				time.Sleep(time.Until(aicontent.RetryAt(err)))
 			}
+			others := slices.DeleteFunc(w.Images(), func(image kit.Image) bool { return image.Name == "b" })
+			w.requireRecords(t, len(others)+1)
 		})
 	}
 }
@@ -290,24 +299,24 @@ func TestStoreOfAnIDThatIsAnothersIsAConflict(t *testing.T) {
 	})
 }
 
+// Forms are compared when a record is found. If none comes of a request, the name is free for another form.
 func TestStoreOfAnotherFormIsAConflict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		p.creates(t, job("a"))
-		const text = `once: images "%s": it was stored with other parameters`
 		known := p.fails(t, "executed", otherJob("a"))
 		assert.ErrorIs(t, known, aicontent.ErrConflict)
-		assert.EqualError(t, known, fmt.Sprintf(text, "a")+" (outcome executed, id 1)")
+		assert.EqualError(t, known, `once: images "a": it was stored with other parameters (outcome executed); id 1`)
+
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, time.Minute))
+		p.within(t, time.Second).fails(t, "unknown, retryable", job("b"))
+		assert.ErrorIs(t, p.fails(t, "executed", otherJob("b")), aicontent.ErrConflict, "the record has come")
+		p.finds(t, job("b"))
 
 		w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
-		p.within(t, time.Minute).fails(t, "unknown, retryable", job("b"))
-		err := p.fails(t, "unknown, retryable", otherJob("b"))
-		assert.ErrorIs(t, err, aicontent.ErrConflict, "the request is open")
-		assert.ErrorContains(t, err, fmt.Sprintf(text, "b")+"; call again at ")
-
-		_, notFound := p.Images.Find(p, "b")
-		require.ErrorIs(t, notFound, aicontent.ErrNotFound)
-		p.creates(t, otherJob("b"))
+		p.within(t, time.Minute).fails(t, "unknown, retryable", job("c"))
+		p.creates(t, otherJob("c"))
+		assert.ErrorIs(t, p.fails(t, "executed", job("c")), aicontent.ErrConflict)
 	})
 }
 
@@ -323,23 +332,18 @@ func TestStoreFindsWhatAnotherProgramStored(t *testing.T) {
 	})
 }
 
-func TestStoreSearchesForATakenName(t *testing.T) {
+// The service has the last word on a name: Find tells whether a list shows its record.
+func TestStoreOfATakenNameIsRefusedAsAPlainCallIs(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.AddImage(listed("a"))
 		w.FaultOn(aicontent.ImagesList, 1, emptyList) // created between search and create request
-		assert.Equal(t, "a", p.finds(t, job("a")).Name)
-
-		for _, status := range []int{409, 422} {
-			w.FaultOn(aicontent.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
-			p.fails(t, "not executed, retryable", job("b")) // because a list may lag
-		}
-
-		// No search is made if something else is wrong.
-		w.ResetBook()
-		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(422, `{"message":"x","errors":{"description":["too long"]}}`))
-		p.fails(t, "not executed", job("c"))
-		assert.Equal(t, 1, w.requests(aicontent.ImagesList))
+		p.fails(t, "not executed", otherJob("a"))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
+		assert.NotContains(t, w.Ledger.last, `"form"`, "that of the refused request is not that of the record")
+		_, err := p.Images.Find(p, "a")
+		require.NoError(t, err)
+		p.finds(t, job("a"))
 	}, kit.UniqueNames)
 }
 
@@ -381,26 +385,43 @@ func TestDeleteFreesTheNameAndMayBeRepeated(t *testing.T) {
 	})
 }
 
-// A person deletes the record without the ledger: it is stored again, but not while a replica may lag.
-func TestStoreCreatesADeletedRecordAgainAfterTheSettleTime(t *testing.T) {
+// A record that Show lacks may be on a replica that lags, until the settle time is over. Then a person has deleted it
+// without the ledger, and it is stored again.
+func TestAKnownRecordThatShowLacksIsOpenUntilTheSettleTimeIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
-		require.NoError(t, w.Client().Images.Delete(p, image.ID))
+		w.FaultOn(aicontent.ImagesShow, 3, lacks)
+		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
+		assert.Equal(t, 7*time.Second, time.Since(w.start), "after 1, 3 and 7 seconds")
 
-		_, err := p.Images.Find(p, "a")
-		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
-		require.NotErrorIs(t, err, aicontent.ErrNotFound, "it was there, and may be")
-		var failed *once.Error
-		require.ErrorAs(t, err, &failed)
-		assert.Equal(t, w.start.Add(settle).UTC(), failed.Until)
-		assert.Equal(t, image.ID, failed.ID)
-		time.Sleep(settle)
-		w.FaultOn(aicontent.ImagesShow, 1, kit.HTMLPage(404))
-		p.fails(t, "executed, retryable", job("a")) // because a proxy does not know the record
+		require.NoError(t, w.Client().Images.Delete(p, image.ID))
+		_, failed := w.process(t, once.WithMaxWait(0)).Images.Find(p, "a")
+		require.Equal(t, "executed, retryable", outcome(failed), "%v", failed)
+		require.ErrorIs(t, failed, once.ErrMaxWait)
+		require.NotErrorIs(t, failed, aicontent.ErrNotFound, "it was there, and may be")
+		assert.Equal(t, "the record was created, and is not shown yet", aicontent.Reason(failed))
+		assert.ErrorContains(t, failed, "Delete frees the name at once if it is gone")
+		err, _ := errors.AsType[*once.Error](failed)
+		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
+		assert.Equal(t, w.start.Add(15*time.Second).UTC(), err.RetryAt(), "counted from the entry's last write")
+		assert.Equal(t, image.ID, err.ID)
 
 		assert.NotEqual(t, image.ID, p.creates(t, job("a")).ID)
+		assert.Equal(t, settle, time.Since(w.start))
 		w.requireRecords(t, 1)
+	})
+}
+
+// A page without JSON says nothing of the record.
+func TestAKnownRecordIsNotGivenUpForTheNotFoundOfAProxy(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		image := p.creates(t, job("a"))
+		time.Sleep(2 * settle)
+		w.FaultOn(aicontent.ImagesShow, 1, kit.HTMLPage(404))
+		p.fails(t, "executed, retryable", job("a"))
+		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
 	})
 }
 

@@ -3,74 +3,39 @@ package once
 import (
 	"context"
 	"sync"
-	"time"
 )
 
-// queue makes the calls of this process for a name take turns (rule 9).
-type queue struct {
-	turn  chan struct{} // full while a call has the turn
-	calls int           // number of calls, including the call with the turn
-}
-
-// place identifies a queue.
+// place identifies a name in a ledger.
 type place struct {
-	id  any // of the ledger
-	key string
+	ledger Ledger
+	key    string
 }
 
-var (
-	queues     = map[place]*queue{} // only queues with calls
-	queuesLock sync.Mutex
-)
+// turns has a channel for each place where a call of this process has the turn. It is closed at the end of the turn.
+var turns sync.Map
 
-// queued adds a number of calls, which may be negative, to the queue at a place, and returns the queue.
-func queued(at place, calls int) *queue {
-	queuesLock.Lock()
-	defer queuesLock.Unlock()
-	q := queues[at]
-	if q == nil {
-		q = &queue{turn: make(chan struct{}, 1)}
-		queues[at] = q
+// enter takes the turn (rule 9). If another call has it, enter waits and returns errAgain.
+func (s *slot) enter(ctx context.Context) error {
+	if s.turn != nil {
+		return nil
 	}
-	if q.calls += calls; q.calls == 0 {
-		delete(queues, at)
+	own := make(chan struct{})
+	turn, taken := turns.LoadOrStore(s.place, own)
+	if !taken {
+		s.turn = own
+		return nil
 	}
-	return q
+	if ended := s.pause(ctx, noLimit, turn.(chan struct{})); ended != nil {
+		return s.fail(true, ended)
+	}
+	return errAgain
 }
 
-// enter takes the turn unless the call has it. It reports whether the call had to wait for another one.
-func (c *call[T]) enter(ctx context.Context) (waited bool, err error) {
-	if c.turn != nil {
-		return false, nil
-	}
-	turn := queued(c.place, 1).turn
-	select {
-	case turn <- struct{}{}:
-		c.turn = turn
-		return false, nil
-	default:
-	}
-	start := time.Now()
-	select {
-	case turn <- struct{}{}:
-		c.turn = turn
-	case <-ctx.Done():
-		err = c.end(ctx, whyEnded(ctx))
-	case <-time.After(c.maxWait - c.waited):
-		err = c.end(ctx, ErrMaxWait)
-	}
-	if err != nil {
-		queued(c.place, -1)
-	}
-	c.waited += time.Since(start)
-	return true, err
-}
-
-// leave gives the turn to the next call.
-func (c *call[T]) leave() {
-	if c.turn != nil {
-		<-c.turn
-		c.turn = nil
-		queued(c.place, -1)
+// leave ends the turn.
+func (s *slot) leave() {
+	if s.turn != nil {
+		turns.Delete(s.place)
+		close(s.turn)
+		s.turn = nil
 	}
 }

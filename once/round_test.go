@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func TestNothingIsAnnouncedAfterTheResult(t *testing.T) {
 
 // A ledger may forget now and then that another call has announced its request.
 func TestALedgerThatIsStaleMakesNoHotLoop(t *testing.T) {
-	for maxWait, most := range map[time.Duration]int{0: 2, time.Hour: 60} {
+	for maxWait, most := range map[time.Duration]int{0: 2, time.Hour: 61} {
 		bubbleOf(t, fmt.Sprint(maxWait), func(t *testing.T, w *world) {
 			w.write(t, "a", openUntil(17))
 			gets := 0
@@ -60,7 +61,7 @@ func TestALedgerThatIsStaleMakesNoHotLoop(t *testing.T) {
 				}
 				return w.Ledger.Get(ctx, key)
 			}
-			p := w.processOn(t, funcs{stale, w.Ledger.Put}, once.WithMaxWait(maxWait)).within(t, time.Minute)
+			p := w.processOn(t, &funcs{stale, w.Ledger.Put}, once.WithMaxWait(maxWait)).within(t, time.Minute)
 			_, err := p.Images.Find(p, "a")
 			require.True(t, aicontent.Retryable(err), "%v", err)
 			assert.LessOrEqual(t, w.requests(aicontent.ImagesList), most)
@@ -88,114 +89,37 @@ func TestTheLoserOfARaceSendsIfTheWinnerCreatedNothing(t *testing.T) {
 			}
 			return w.Ledger.Put(ctx, key, entry, version)
 		}
-		w.processOn(t, funcs{get, put}).creates(t, job("a"))
+		w.processOn(t, &funcs{get, put}).creates(t, job("a"))
 		assert.Zero(t, time.Since(w.start), "the next round begins at once")
 		w.requireRecords(t, 1)
 	})
 }
 
-func TestTheFormOfARefusedRequestIsNotThatOfTheRecord(t *testing.T) {
-	for status, lacks := range map[int]int{409: 0, 422: 2} {
-		bubbleOf(t, fmt.Sprint(status), func(t *testing.T, w *world) {
-			p := w.process(t)
-			w.AddImage(listed("a"))
-			w.FaultOn(aicontent.ImagesList, 1, emptyList)
-			if lacks > 0 {
-				w.FaultOn(aicontent.ImagesShow, lacks, kit.Status(404, `{"message":"a replica that lags"}`))
-			}
-			w.FaultOn(aicontent.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
-			p.finds(t, otherJob("a"))
-			p.finds(t, job("a")) // its true form is no conflict
-		})
-	}
-}
-
-// A list may lag, or fail, when the service says that a name is taken: the job must stay in its queue.
-func TestATakenNameThatNoSearchFindsIsNotFinal(t *testing.T) {
-	for name, list := range map[string]kit.Fault{
-		"lags": emptyList, "fails": kit.Status(200, `ok`), "401": kit.Status(401, `{}`),
-	} {
-		bubbleOf(t, name, func(t *testing.T, w *world) {
-			p := w.process(t)
-			w.AddImage(listed("a"))
-			w.FaultOn(aicontent.ImagesList, 1, emptyList)
-			w.FaultOn(aicontent.ImagesList, 1, list)
-			p.fails(t, "not executed, retryable", job("a"))
-			p.finds(t, job("a"))
-			w.requireRecords(t, 1)
-		}, kit.UniqueNames)
-	}
-}
-
 // lacks is the response of a replica that lags.
 var lacks = kit.Status(404, `{"message":"Not Found"}`)
 
-// A replica may show the record a little later: the call waits, but not for the whole settle time.
-func TestAKnownRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
+// A list may show a record before Show does, or for ever: the error is Executed, and a queue's limit of runs ends it.
+// While a request is open, the record is waited for.
+func TestAListedRecordThatShowLacksIsExecutedAndNotWaitedFor(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		image := p.creates(t, job("a"))
-		w.FaultOn(aicontent.ImagesShow, 3, lacks)
-		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
-		assert.Equal(t, 7*time.Second, time.Since(w.start), "after 1, 3 and 7 seconds")
-
-		start := time.Now()
-		w.FaultOn(aicontent.ImagesShow, 6, lacks)
-		err := p.fails(t, "executed, retryable", job("a"))
-		assert.NotErrorIs(t, err, aicontent.ErrNotFound)
-		assert.Equal(t, 30*time.Second, time.Since(start))
-		assert.Equal(t, w.start.Add(settle).UTC(), err.Until)
-		assert.Equal(t, w.start.Add(61*time.Second).UTC(), err.RetryAt(), "counted from the entry's last write")
-		assert.Equal(t, "the record was created, and is not shown yet", aicontent.Reason(err))
-
-		start = time.Now()
-		w.FaultOn(aicontent.ImagesShow, 1, lacks)
-		err = w.process(t, once.WithMaxWait(0)).fails(t, "executed, retryable", job("a"))
-		assert.ErrorIs(t, err, once.ErrMaxWait)
-		assert.Zero(t, time.Since(start))
-	})
-}
-
-// A list may show a record before Show does: no call gives it up, and none takes it for another one.
-func TestAListedRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
-		for _, name := range []string{"a", "b", "c"} {
-			w.AddImage(listed(name))
-		}
+		w.AddImage(listed("a"))
 		w.FaultOn(aicontent.ImagesShow, 2, lacks)
+		for range 2 {
+			err := p.fails(t, "executed, retryable", job("a"))
+			assert.Zero(t, err.RetryAt())
+			assert.Zero(t, err.Until)
+		}
 		p.finds(t, job("a"))
-		assert.Equal(t, 3*time.Second, time.Since(w.start), "after 1 and 3 seconds")
+		assert.Zero(t, time.Since(w.start))
 
-		start := time.Now()
-		w.FaultOn(aicontent.ImagesShow, 6, lacks)
-		p.fails(t, "executed, retryable", job("b"))
-		assert.Equal(t, 30*time.Second, time.Since(start))
-
-		w.FaultOn(aicontent.ImagesShow, 1, lacks)
-		require.NoError(t, p.Images.Delete(p, "c"))
-		w.requireRecords(t, 2)
+		w.AddImage(listed("b"))
+		w.write(t, "b", strings.Replace(openUntil(15), `"a"`, `"b"`, 1))
+		w.FaultOn(aicontent.ImagesShow, 3, lacks)
+		p.finds(t, job("b"))
+		assert.Equal(t, 7*time.Second, time.Since(w.start))
 		assert.Zero(t, w.requests(aicontent.ImagesStore))
 	})
-}
-
-// A record that a list shows is there, even for a call that may not wait for Show.
-func TestAListedRecordIsThereForACallThatMayNotWait(t *testing.T) {
-	for name, show := range map[string]kit.Fault{"lacks": lacks, "500": kit.Status(500, `{}`)} {
-		bubbleOf(t, name, func(t *testing.T, w *world) {
-			w.AddImage(listed("a"))
-			w.FaultOn(aicontent.ImagesShow, 100, show)
-			for ended, p := range map[error]*process{
-				once.ErrMaxWait:          w.process(t, once.WithMaxWait(0)),
-				context.DeadlineExceeded: w.process(t).within(t, 20*time.Second),
-			} {
-				err := p.fails(t, "executed, retryable", job("a"))
-				require.ErrorIs(t, err, ended)
-				assert.Equal(t, "the record was created, and is not shown yet", aicontent.Reason(err))
-				assert.Equal(t, "executed, retryable", outcome(p.Images.Delete(p, "a")))
-			}
-		})
-	}
 }
 
 // A list may show the old name of a renamed record for a while: the record is neither returned nor deleted.
@@ -207,27 +131,28 @@ func TestARecordThatAStaleListHasUnderItsOldNameIsAnothers(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T, w *world) {
 		renamed := w.AddImage(listed("b"))
-		hasty := w.process(t, once.WithMaxWait(time.Second))
-		hasty.fails(t, "executed, retryable", job("a"))
-		_, err := hasty.Images.Find(hasty, "a")
-		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
 		p := w.process(t)
+		p.fails(t, "executed, retryable", job("a"))
+		_, err := p.Images.Find(p, "a")
+		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
+		require.Equal(t, "executed, retryable", outcome(p.Images.Delete(p, "a")))
+		time.Sleep(20 * time.Second)
 		require.NoError(t, p.Images.Delete(p, "a"), "at last no list shows the name")
 		w.requireRecords(t, 1)
 		assert.NotEqual(t, aicontent.ID(renamed.ID), p.creates(t, job("a")).ID)
 	}, stale)
 }
 
-// The last pause is as long as the call may still wait, and a context keeps five seconds for the last search.
+// The last pause is as long as WithMaxWait allows. A context ends the call at its deadline, however short it is.
 func TestACallUsesTheTimeThatItHas(t *testing.T) {
 	const never = time.Hour
 	for name, c := range map[string]struct {
 		maxWait, context, ends time.Duration
 	}{
 		"WithMaxWait":           {time.Minute, never, time.Minute},
-		"a context":             {never, time.Minute, 55 * time.Second},
+		"a context":             {never, time.Minute, time.Minute},
 		"both":                  {50 * time.Second, time.Minute, 50 * time.Second},
-		"a context of a second": {never, time.Second, 0},
+		"a context of a second": {never, time.Second / 2, time.Second / 2},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			p := w.process(t, once.WithMaxWait(c.maxWait)).within(t, c.context)
@@ -235,7 +160,8 @@ func TestACallUsesTheTimeThatItHas(t *testing.T) {
 			_, err := p.Images.Find(p, "a")
 			require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 			assert.Equal(t, c.ends, time.Since(w.start))
-			assert.NotEqual(t, errors.Is(err, context.DeadlineExceeded), errors.Is(err, once.ErrMaxWait))
+			assert.Equal(t, p.Err() != nil, errors.Is(err, context.DeadlineExceeded))
+			assert.NotEqual(t, p.Err() != nil, errors.Is(err, once.ErrMaxWait))
 		})
 	}
 }
@@ -267,7 +193,7 @@ func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
 				}
 				return w.Ledger.Get(ctx, key)
 			}
-			p := w.processOn(t, funcs{get, w.Ledger.Put}, once.WithMaxWait(25*time.Second))
+			p := w.processOn(t, &funcs{get, w.Ledger.Put}, once.WithMaxWait(25*time.Second))
 			_, err := p.Images.Find(p, "a")
 			assert.ErrorContains(t, err, c.says)
 			assert.Equal(t, c.takes, time.Since(w.start))
@@ -275,20 +201,17 @@ func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
 	}
 }
 
-// Where lists have no names, nobody can find out what became of a request. Delete forgets it when no record can appear
-// any more, and says so.
-func TestDeleteFreesANameWhereListsHaveNoNames(t *testing.T) {
+// Where lists have no names, no call can find out what became of a request, and none sends.
+func TestListsWithoutNamesEndACallWithTheErrorOfTheSearch(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.write(t, "a", openUntil(15))
-		w.FaultOn(aicontent.ImagesList, 3, kit.Status(200, `{"data":[{"id":7}]}`))
-		err := p.Images.Delete(p, "a")
-		require.Equal(t, "unknown, retryable", outcome(err), "a request is open: %v", err)
-		time.Sleep(settle)
-		p.fails(t, "unknown", job("a"))
-		err = p.Images.Delete(p, "a")
-		require.Equal(t, "unknown", outcome(err), "whether there was a record is unknown: %v", err)
-		require.NoError(t, p.Images.Delete(p, "a"))
-		p.creates(t, job("a"))
+		w.FaultOn(aicontent.ImagesList, 100, kit.Status(200, `{"data":[{"id":7}]}`))
+		err := p.fails(t, "unknown", job("a"))
+		assert.ErrorContains(t, err, "the list has a record without a name or an ID")
+		assert.Equal(t, settle, time.Since(w.start), "a request was open")
+		assert.Equal(t, "unknown", outcome(p.Images.Delete(p, "a")))
+		assert.Equal(t, "not executed", outcome(p.fails(t, "not executed", job("b"))))
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
 	})
 }

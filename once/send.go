@@ -2,135 +2,100 @@ package once
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// send is rules 3 and 4: one Store call.
-func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) {
+// send is rules 3 and 4: one Store call, and its result in the ledger.
+func (c *call[T, P]) send(ctx context.Context) (*T, error) {
 	sending, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	record, err := create(sending, append(c.opts, c.announces(cut))...)
-	ended := time.Now()
-	if err == nil && factsOf(record).id != "" {
-		return c.created(ctx, record, ended), over, nil
-	}
-	outcome, retryable, status, taken := aicontent.OutcomeOf(err), aicontent.Retryable(err), 0, false
-	if e, ok := err.(*aicontent.APIError); ok {
-		status, taken = e.StatusCode, e.StatusCode == 409 || e.StatusCode == 422 && e.Fields["name"] != nil
-	}
-	why := context.Cause(sending)
-	if err != nil && why != nil && ctx.Err() == nil {
-		err = foreign{err, why}
-	}
-	c.cause = err
-	next := entry{Until: ended.Add(c.settle), Form: c.form}
-	switch {
-	case outcome == aicontent.OutcomeExecuted: // without an ID
-		c.made, next.Made = true, ended
-	case outcome == aicontent.OutcomeUnknown:
-	case why == errChanged && !c.announced:
-		return nil, changed, nil
-	case taken:
-		c.entry.Form = "" // because the record has the form of another request
-		record, next, found := c.search(ctx)
-		if record != nil {
-			return record, next, found
+	record, err := c.api.Store(sending, c.params, append(c.opts, c.announces(cut))...)
+	ended, next := now(), c.blank
+	next.Form, next.Wrote = c.form, ended
+	switch aicontent.OutcomeOf(err) {
+	case aicontent.OutcomeNotExecuted:
+		if errors.Is(err, errAgain) {
+			return nil, errAgain
 		}
-		if found != nil && aicontent.OutcomeOf(found) == aicontent.OutcomeExecuted {
-			_ = c.write(ctx, entry{})
-			return nil, next, found
-		}
-		return c.none(ctx, true, err)
-	default:
-		return c.none(ctx, retryable, err)
+		return nil, c.none(ctx, aicontent.Retryable(err), err)
+	case aicontent.OutcomeExecuted:
+		next.Made = ended
 	}
-	c.sent, c.paused = true, time.Time{}
-	_ = c.write(ctx, next)
-	switch {
-	case c.made:
-	case status == 501, status == 505:
-		return nil, over, c.fail(false, err)
-	case status/100 == 4 && status != 408 && status != 499: // a firewall's page
-		return nil, over, c.fail(true, err)
+	c.sent = true
+	if err == nil {
+		id, name, _ := c.facts(record)
+		next.ID, next.Named = id, nameHash(name)
 	}
-	return nil, again, nil
-}
-
-// created writes the new record to the ledger.
-func (c *call[T]) created(ctx context.Context, record *T, at time.Time) *T {
-	c.sent, c.made = true, true
-	f := factsOf(record)
-	next := entry{Made: at, ID: f.id, Named: nameHash(f.name), Form: c.form}
-	c.entry = next
-	if next.Named != "" && next.Named != nameHash(c.name) {
-		const text = "once: the service changed the name, so it would not find a record whose response is lost"
-		c.log.WarnContext(ctx, text, "now", f.name)
+	if next.ID == "" {
+		next.Until = ended.Add(c.settle)
 	}
 	_ = c.write(ctx, next)
-	return record
+	if next.ID != "" {
+		return record, nil
+	}
+	c.entry, c.until = next, next.Until // even if the ledger could not be written
+	if why := context.Cause(sending); why != nil && ctx.Err() == nil {
+		err = why
+	}
+	c.paused = time.Time{}
+	if err != nil {
+		c.failed = fmt.Errorf("the create request failed: %w", brief{err})
+	}
+	return nil, errAgain
 }
 
 // announces returns the hook that announces each attempt and renews the announcement during the attempt. It calls cut
 // if the attempt must end because another process may send.
-func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
-	type done = func(aicontent.AttemptResult)
-	return aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
-		began, _, err := c.announce(ctx)
-		if err != nil {
-			if err == errChanged {
-				cut(err)
-			}
+func (s *slot) announces(cut context.CancelCauseFunc) aicontent.CallOption {
+	return aicontent.WithAttemptHook(func(
+		ctx context.Context, _ aicontent.Attempt,
+	) (func(aicontent.AttemptResult), error) {
+		if err := s.announce(ctx, time.Time{}); err != nil {
 			return nil, err
 		}
-		limit := time.AfterFunc(time.Until(began.Add(cutOff)), func() { cut(errCut) })
+		limit := time.AfterFunc(cutOff-time.Since(s.seen), func() { cut(errCut) })
 		renewing, stop := context.WithCancel(ctx)
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			defer func() {
-				if p := recover(); p != nil { // because no caller could recover from a panic of the ledger here
-					c.log.WarnContext(ctx, "once: the ledger panicked", "panic", p)
-				}
-			}()
-			c.renew(renewing, limit, cut)
-		}()
+		var renewals sync.WaitGroup
+		renewals.Go(func() { s.renew(renewing, limit, cut) })
 		return func(aicontent.AttemptResult) {
 			stop()
-			<-stopped
+			renewals.Wait()
 			limit.Stop()
 		}, nil
 	})
 }
 
-// announce writes the time until which the record of an attempt may appear. It returns the time at which the write
-// began and, with errChanged, the entry of another call.
-func (c *call[T]) announce(ctx context.Context) (began time.Time, other entry, err error) {
-	began = time.Now()
-	other, err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
-	c.announced = c.announced || c.entry.Call == c.token
-	return began, other, err
+// announce writes the time until which the record of an attempt may appear.
+func (s *slot) announce(ctx context.Context, wrote time.Time) error {
+	next := s.blank
+	next.Wrote, next.Until, next.Form = wrote, now().Add(margin+s.settle), s.form
+	return s.put(ctx, cutOff, next)
 }
 
-// renew announces the attempt again and again until the context ends. If another process has found a record, it is the
-// record of this attempt, so the attempt goes on.
-func (c *call[T]) renew(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
-	ticks := time.NewTicker(renewal)
-	defer ticks.Stop()
+// renew announces the attempt again and again until the context ends. A renewal keeps the time of the announcement,
+// from which other calls count their looks. If another process has found a record, it is the record of this attempt,
+// so the attempt goes on.
+func (s *slot) renew(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
+	defer func() { recover() }() // because no caller can recover from a panic of the ledger here
+	wrote := s.entry.Wrote
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-time.After(renewal):
 		}
-		switch began, other, err := c.announce(ctx); {
+		switch err := s.announce(ctx, wrote); {
 		case err == nil:
-			limit.Reset(time.Until(began.Add(cutOff)))
-		case err == errChanged && other.Made.IsZero():
+			limit.Reset(cutOff - time.Since(s.seen))
+		case err == errAgain && s.entry.Made.IsZero():
 			cut(err)
 			return
-		case err == errChanged:
+		case err == errAgain:
 			limit.Stop()
 			return
 		}

@@ -425,7 +425,7 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	}{
 		"an outage":         {aicontenttest.HTMLPage(502), maybe + soon + "an earlier request may still create"},
 		"no response":       {aicontenttest.CloseBeforeRead(), maybe + soon},
-		"not implemented":   {aicontenttest.Status(501, "{}"), maybe + fails},
+		"not implemented":   {aicontenttest.Status(501, "{}"), maybe + soon},
 		"a redirect":        {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + soon},
 		"no record":         {aicontenttest.Status(201, `{"ok":true}`), done + soon},
 		"too many requests": {refused(429, "Too Many Attempts."), not + again + "Too Many Attempts. Its name: "},

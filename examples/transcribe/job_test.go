@@ -74,13 +74,15 @@ func TestALostResponseIsNotPaidForAgain(t *testing.T) {
 	}
 }
 
-func TestARecordThatAnotherProgramMadeMeanwhileIsFoundNotMade(t *testing.T) {
+func TestARecordThatAnotherProgramMadeMeanwhileIsFoundByTheNextRun(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := folder(t, 1)
 	srv.AddTranscription(aicontenttest.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: "text"})
 	srv.FaultOn(listOp, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
 	srv.FaultOn(storeOp, 1, aicontenttest.Status(422, `{"errors":{"name":["It is taken."]}}`))
-	_, stderr := transcribe(t, exitDone, append(flags, dir)...)
+	_, stderr := transcribe(t, exitSomeFailed, append(flags, dir)...)
+	assert.Contains(t, stderr, "name: It is taken.\n")
+	_, stderr = transcribe(t, exitDone, append(flags, dir)...)
 	assert.Contains(t, stderr, "Made: 0. Found: 1.\n")
 }
 
@@ -124,7 +126,7 @@ func TestAFailureStopsNoOtherRecordingAndIsExplainedInPlainWords(t *testing.T) {
 		"no permission":      {wav(2), storeOp, refused(403, "No."), ": No.\n", ""},
 		"a bad recording":    {wav(2), storeOp, refused(422, "Not (a) (see (b))."), ": Not (a) (see (b)).\n", ""},
 		"too many requests":  {wav(2), storeOp, busy, ": No.; the service asks to wait 2h0m0s\n", again},
-		"a firewall":         {wav(2), storeOp, aicontenttest.ActThenStatus(403), "may still be created; ", again},
+		"a firewall":         {wav(2), storeOp, aicontenttest.ActThenStatus(403), ": 403 Forbidden\n", again},
 		"a page for a list":  {wav(2), listOp, aicontenttest.HTMLPage(200), "the response could not be read\n", again},
 		"an outage":          {wav(2), storeOp, aicontenttest.HTMLPage(503), ": 503 Service Unavailable\n", again},
 		"no record is shown": {wav(2), storeOp, aicontenttest.InvalidJSON(), "; another -journal has it made anew", ""},
@@ -418,7 +420,8 @@ func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	_, stderr := transcribe(t, exitSomeFailed, append(flags, "-j", "1", folder(t, 12))...)
 	assert.Zero(t, stores(srv))
 	assert.Contains(t, stderr, "Not tried: 7. Failed: 5.")
-	assert.Contains(t, stderr, ": open "+journal+string(filepath.Separator), "what cannot be written")
+	assert.Contains(t, stderr, "Journal: "+journal+"\n")
+	assert.Contains(t, stderr, ": failed: the journal failed (")
 	assert.NotContains(t, stderr, "ledger")
 }
 

@@ -75,8 +75,8 @@ func (r *recording) bill() string {
 
 // explain returns the reason why a recording failed, and the state of its text.
 func explain(err error) string {
-	text := aicontent.Reason(err)
-	if disk, ok := errors.AsType[*fs.PathError](err); ok { // of the recording or the journal
+	text := strings.Replace(aicontent.Reason(err), "the ledger", "the journal", 1)
+	if disk, ok := errors.AsType[*fs.PathError](err); ok { // of the recording
 		text = disk.Error()
 	} else if errors.Is(err, aicontent.ErrFile) {
 		text = errChanged.Error()
