@@ -412,6 +412,8 @@ var beyond = []string{
 	"processes/images/find/lists/ok/slow-20s@b.get2",
 	"processes/images/two/beats/502/pause-3m50s@a.put2,crash-before@b.put2",
 	"processes/images/two/beats/422/pause-4m@a.put4,outage-6m@a.put4",
+	"processes/images/alone/prompt/422/slow-20s@a.get2",
+	"processes/images/alone/prompt/429,501/pause-1m50s@a.store1",
 	"processes/images/two/prompt/ok/offline-1m@a.list1",
 	"processes/images/two/prompt/minutes/",
 	"processes/images/forms/prompt/501/",

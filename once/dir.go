@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -58,7 +57,7 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 	}
 	own := rand.Text()
 	line := strings.Join([]string{version, own, escape.Replace(string(entry))}, " ")
-	if err := d.write(key, hash(line)+" "+line, version == ""); err != nil {
+	if err := d.write(key, hash(line)+" "+line); err != nil {
 		return "", err
 	}
 	h, err = d.read(ctx, key)
@@ -74,7 +73,7 @@ func (d dir) check() error {
 		return err
 	}
 	name := ".check-" + rand.Text()
-	return errors.Join(d.write(name, "", true), os.Remove(filepath.Join(string(d), name)))
+	return errors.Join(d.write(name, ""), os.Remove(filepath.Join(string(d), name)))
 }
 
 // List reads one file at a time.
@@ -117,7 +116,7 @@ func (d dir) read(ctx context.Context, key string) (history, error) {
 	}
 	path := filepath.Join(string(d), key)
 	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return h, err
 	}
 	lines := strings.Split(string(data), "\n")
@@ -147,16 +146,16 @@ func (h *history) add(line string, whole bool) bool {
 	return h.made[tokens[0]]
 }
 
-// write appends a line and waits until the line is on the disk. The line begins with a line break, because the line
-// before it may be cut off.
-func (d dir) write(key, line string, first bool) error {
+// write appends a line, and waits until the line and the file's name are on the disk. The line begins with a line
+// break, because the line before it may be cut off.
+func (d dir) write(key, line string) error {
 	f, err := os.OpenFile(filepath.Join(string(d), key), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString("\n" + line + "\n")
 	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil || !first || runtime.GOOS == "windows" { // because Windows cannot sync a folder
+	if err != nil || runtime.GOOS == "windows" { // because Windows cannot sync a folder
 		return err
 	}
 	folder, err := os.Open(string(d))

@@ -101,8 +101,8 @@ func TestDirIgnoresALateLineAndReportsALostOne(t *testing.T) {
 	l, file := newDir(t)
 	v := putText(t, l, key, "1", "")
 	w := putText(t, l, key, "2", v)
-	require.NoError(t, l.write(key, line(v, "X", "late"), false))
-	require.NoError(t, l.write(key, line("", "Y", "late"), false))
+	require.NoError(t, l.write(key, line(v, "X", "late")))
+	require.NoError(t, l.write(key, line("", "Y", "late")))
 	requireEntry(t, l, "2", w, "after late lines")
 	x := putText(t, l, key, "3", w)
 	_, err := l.Put(t.Context(), key, []byte("4"), w)
@@ -111,7 +111,7 @@ func TestDirIgnoresALateLineAndReportsALostOne(t *testing.T) {
 
 	// A version that no line made cannot have been replaced: a line is missing.
 	for _, replaced := range []string{"X", "Z"} {
-		require.NoError(t, l.write(key, line(replaced, "N", "lost"), false))
+		require.NoError(t, l.write(key, line(replaced, "N", "lost")))
 		_, _, err = l.Get(t.Context(), key)
 		require.ErrorContains(t, err, file+" is damaged at line ")
 		_, err = l.Put(t.Context(), key, []byte("5"), x)

@@ -60,7 +60,7 @@ func decode(data []byte, version string) (e entry, err error) {
 	}
 	err = json.Unmarshal(data, &e)
 	if err == nil && e.Format != format {
-		err = fmt.Errorf("its format is %d, and this package reads %d", e.Format, format)
+		err = fmt.Errorf("it has format %d, of another version of this package", e.Format)
 	}
 	if err != nil {
 		return entry{}, fmt.Errorf("%w: %w", errEntry, err)

@@ -1,7 +1,6 @@
 package once
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ var (
 	errHidden  = errors.New("the record was created, and Show lacks it: Delete frees the name at once if it is gone")
 	errNothing = errors.New("no record came of the create request")
 	errLedger  = errors.New("the ledger failed")
-	errCut     = errors.New("it was cut off, because the ledger could not be written in time")
+	errCut     = errors.New("cut off, because the ledger could not be written in time")
 )
 
 // brief is an error of the client without the outcome and the next step in its text, because those of this package
@@ -112,6 +111,9 @@ func whyEnded(ctx context.Context) error {
 }
 
 // ledgerError returns the error of a Get or Put. If the context of the call has ended, it is the context's.
-func ledgerError(ctx context.Context, what string, err error) error {
-	return fmt.Errorf("%w: the entry could not be %s: %v", cmp.Or(whyEnded(ctx), errLedger), what, err)
+func ledgerError(ctx context.Context, err error) error {
+	if ended := whyEnded(ctx); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("%w: %v", errLedger, err)
 }

@@ -87,7 +87,7 @@ func TestAnErrorAfterTheEndOfTheContextSaysFirstThatItEnded(t *testing.T) {
 			assert.EqualError(t, sending, `once: images "a": `+text+"; the create request failed: stopped "+
 				"(outcome unknown); open until 2000-01-01T00:15:10Z")
 			_, _, ended := p.Images.Store(ctx, job("a"))
-			assert.ErrorContains(t, ended, `once: images "a": `+text+": the entry could not be read: ")
+			assert.EqualError(t, ended, `once: images "a": `+text+" (outcome unknown)")
 			assert.NotErrorIs(t, ended, left, "a cause is shown, and not wrapped")
 			for _, err := range []error{sending, ended} {
 				assert.ErrorIs(t, err, context.Canceled)
@@ -179,7 +179,7 @@ func TestErrorsBlameTheOneWhoWasLate(t *testing.T) {
 		}, w.Ledger.Put})
 		_, err := p.Images.Find(p, "a")
 		assert.NotErrorIs(t, err, context.DeadlineExceeded, "the ledger was late")
-		assert.ErrorContains(t, err, "the ledger failed: the entry could not be read: context deadline exceeded")
+		assert.ErrorContains(t, err, "the ledger failed")
 		assert.Equal(t, 30*time.Second, time.Since(w.start))
 
 		p = p.within(t, 20*time.Second)

@@ -385,6 +385,26 @@ func TestDeleteFreesTheNameAndMayBeRepeated(t *testing.T) {
 	})
 }
 
+// The service has deleted the record, and the call did not live to clear the entry.
+func TestASecondDeleteFreesANameAtOnceAfterADeleteThatWasCutOff(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		p.creates(t, job("a"))
+		w.FaultOn(aicontent.ImagesDelete, 1, kit.Stall(kit.BeforeResponse))
+		err := p.within(t, time.Second)
+		cut := err.Images.Delete(err, "a")
+		require.Equal(t, "executed", strings.TrimSuffix(outcome(cut), ", retryable"), "%v", cut)
+		assert.ErrorContains(t, cut, "Delete again, to free the name")
+		w.requireRecords(t, 0)
+
+		waits := w.process(t, once.WithMaxWait(0)).fails(t, "executed, retryable", job("a"))
+		assert.ErrorContains(t, waits, "Show lacks it: Delete frees the name at once if it is gone")
+		require.NoError(t, p.Images.Delete(p, "a"))
+		p.creates(t, job("a"))
+		assert.Equal(t, time.Second, time.Since(w.start))
+	})
+}
+
 // A record that Show lacks may be on a replica that lags, until the settle time is over. Then a person has deleted it
 // without the ledger, and it is stored again.
 func TestAKnownRecordThatShowLacksIsOpenUntilTheSettleTimeIsOver(t *testing.T) {

@@ -48,6 +48,10 @@ func TestCallsCostWhatThePackageDocSays(t *testing.T) {
 			{"a known record", 1, 0, 0, 1, 0, func() { p.finds(t, job("a")) }},
 			{"a listed record", 1, 1, 1, 1, 0, func() { p.finds(t, job("listed")) }},
 			{"Delete", 1, 1, 0, 1, 1, func() { require.NoError(t, p.Images.Delete(p, "a")) }},
+			{"a refused request", 1, 2, 1, 0, 1, func() {
+				w.FaultOn(aicontent.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
+				p.fails(t, "not executed", job("c"))
+			}},
 			{"Find of none", 2, 0, 1, 0, 0, func() {
 				_, err := p.Images.Find(p, "b")
 				require.ErrorIs(t, err, aicontent.ErrNotFound)
@@ -124,7 +128,7 @@ func TestLedgerThatFailsWhileSendingCutsOffTheRequest(t *testing.T) {
 			}, nil
 		})
 		err := p.within(t, 2*time.Minute).fails(t, "unknown, retryable", job("a"), hook)
-		const why = "the create request failed: it was cut off, because the ledger could not be written in time"
+		const why = "the create request failed: cut off, because the ledger could not be written in time"
 		assert.Equal(t, 1, strings.Count(err.Error(), why), "%v", err)
 		assert.NotErrorIs(t, err, context.Canceled, "nobody has cancelled")
 		assert.Equal(t, margin-15*time.Second, cut)
@@ -262,6 +266,14 @@ func TestClockThatIsAheadProlongsNoWaitBeyondTheLimit(t *testing.T) {
 		start := time.Now()
 		p.creates(t, job("a"))
 		assert.Equal(t, margin+settle, time.Since(start))
+	})
+}
+
+func TestARecordFromTheFutureIsOpenForTheSettleTime(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.write(t, "a", entryOf(`,"made":"2000-01-01T02:00:00Z","id":"7"`))
+		w.process(t).creates(t, job("a"))
+		assert.Equal(t, settle, time.Since(w.start))
 	})
 }
 
@@ -701,6 +713,26 @@ func TestTheLongestSettleTimeIsWaitedFor(t *testing.T) {
 		p.within(t, time.Hour).fails(t, "unknown, retryable", job("b"))
 		assert.Equal(t, 2, w.requests(aicontent.ImagesStore))
 	})
+}
+
+// A service may send anything as a name, even the API key.
+func TestNoLineOfTheLogHasANameThatTheServiceSent(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		p := w.process(t, once.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		assert.Equal(t, "aicontenttest-key", p.creates(t, job("a")).Name)
+		w.FaultOn(aicontent.ImagesShow, 1, lacks)
+		p.finds(t, job("a"))
+		assert.Contains(t, log.String(), "name=a")
+		assert.NotContains(t, log.String(), w.APIKey)
+		assert.NotContains(t, w.Ledger.last, w.APIKey)
+	}, kit.OnResponse(func(r *kit.Response) {
+		body, _ := r.JSON().(map[string]any)
+		if data, ok := body["data"].(map[string]any); ok {
+			data["name"] = "aicontenttest-key"
+			r.SetJSON(body)
+		}
+	}))
 }
 
 // The log says what a call waits for, and nothing that the service sent, a description or a key.

@@ -1,6 +1,7 @@
 package once_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,36 @@ func TestAWorkerThatAsksRetryAtMakesFewRequests(t *testing.T) {
 			assert.Equal(t, c.creates, w.requests(aicontent.ImagesStore), "create requests")
 			w.requireRecords(t, 1)
 		})
+	}
+}
+
+// A request under way is renewed every 30 seconds, and each renewal leaves the schedule as it is.
+func TestAWorkerThatAsksRetryAtSearchesAsOftenAsAWaitingCall(t *testing.T) {
+	for name, looks := range map[string]func(t *testing.T, w *world){
+		"a waiting call": func(t *testing.T, w *world) { w.process(t).finds(t, job("a")) },
+		"a worker": func(t *testing.T, w *world) {
+			for {
+				p := w.process(t, once.WithMaxWait(0))
+				_, found, err := p.Images.Store(p, job("a"))
+				if err == nil {
+					assert.True(t, found)
+					return
+				}
+				require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
+				time.Sleep(time.Until(aicontent.RetryAt(err)))
+			}
+		},
+	} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			p := w.process(t)
+			var sender sync.WaitGroup
+			sender.Go(func() { p.creates(t, job("a")) })
+			time.Sleep(time.Millisecond)
+			looks(t, w)
+			sender.Wait()
+			assert.Equal(t, 1+22, w.requests(aicontent.ImagesList), "one of the sender")
+			w.requireRecords(t, 1)
+		}, kit.LatencyOn(aicontent.ImagesStore, 9*time.Minute), lagging(9*time.Minute))
 	}
 }
 

@@ -26,6 +26,20 @@ func TestASearchThatBeganBeforeUntilDecidesNothing(t *testing.T) {
 	}, kit.LatencyOn(aicontent.ImagesList, 20*time.Second))
 }
 
+// A service that is down is not searched for more often than a call pauses.
+func TestOnlyTheFirstSearchOfACallIsRetried(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(aicontent.ImagesList, 1, kit.Status(500, `{}`))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
+		w.FaultOn(aicontent.ImagesList, 1, emptyList)
+		w.FaultOn(aicontent.ImagesList, 10, kit.Status(500, `{}`))
+		p := w.process(t, once.WithMaxWait(0))
+		err := p.fails(t, "unknown, retryable", job("a"))
+		assert.ErrorContains(t, err, "images.findByName: 500", "why nothing was found is in the error")
+		assert.Equal(t, 2+1, w.requests(aicontent.ImagesList))
+	})
+}
+
 // A record whose form the ledger could not compare may be another one's: Store does not return it.
 func TestAFoundRecordIsReturnedOnlyIfItsFormIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

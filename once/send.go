@@ -15,16 +15,20 @@ func (c *call[T, P]) send(ctx context.Context) (*T, error) {
 	sending, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	record, err := c.api.Store(sending, c.params, append(c.opts, c.announces(cut))...)
-	ended, next := now(), c.blank
-	next.Form, next.Wrote = c.form, ended
-	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeNotExecuted:
-		if errors.Is(err, errAgain) {
-			return nil, errAgain
-		}
-		return nil, c.none(ctx, aicontent.Retryable(err), err)
-	case aicontent.OutcomeExecuted:
-		next.Made = ended
+	outcome, retryable := aicontent.OutcomeOf(err), aicontent.Retryable(err)
+	if why := context.Cause(sending); err != nil && why != nil && ctx.Err() == nil {
+		err = why // and not the error of a context, because that of the caller has not ended
+	}
+	next := c.blank
+	next.Wrote, next.Form = now(), c.form
+	switch {
+	case outcome == aicontent.OutcomeExecuted:
+		next.Made = next.Wrote
+	case outcome == aicontent.OutcomeUnknown:
+	case errors.Is(err, errAgain):
+		return nil, errAgain
+	default:
+		return nil, c.none(ctx, retryable, err)
 	}
 	c.sent = true
 	if err == nil {
@@ -32,16 +36,13 @@ func (c *call[T, P]) send(ctx context.Context) (*T, error) {
 		next.ID, next.Named = id, nameHash(name)
 	}
 	if next.ID == "" {
-		next.Until = ended.Add(c.settle)
+		next.Until = next.Wrote.Add(c.settle)
 	}
 	_ = c.write(ctx, next)
 	if next.ID != "" {
 		return record, nil
 	}
 	c.entry, c.until = next, next.Until // even if the ledger could not be written
-	if why := context.Cause(sending); why != nil && ctx.Err() == nil {
-		err = why
-	}
 	c.paused = time.Time{}
 	if err != nil {
 		c.failed = fmt.Errorf("the create request failed: %w", brief{err})

@@ -49,7 +49,7 @@ func (s *slot) get(ctx context.Context, limit time.Duration) error {
 	defer cancel()
 	data, version, err := s.ledger.Get(own, s.place.key)
 	if err != nil {
-		return s.fail(true, ledgerError(ctx, "read", err))
+		return s.fail(true, ledgerError(ctx, err))
 	}
 	e, err := decode(data, version)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *slot) put(ctx context.Context, limit time.Duration, next entry) (err er
 		version, failed := s.ledger.Put(own, s.place.key, data, s.version)
 		stored := data
 		if failed != nil {
-			err = ledgerError(ctx, "written", failed)
+			err = ledgerError(ctx, failed)
 			if stored, version, failed = s.ledger.Get(own, s.place.key); failed != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (s *slot) put(ctx context.Context, limit time.Duration, next entry) (err er
 			if own.Err() == nil {
 				return nil
 			}
-			return ledgerError(ctx, "written", own.Err())
+			return ledgerError(ctx, own.Err())
 		}
 	}
 	return err
@@ -116,8 +116,10 @@ func (s *slot) open() bool { return time.Now().Before(s.until) }
 // none is rule 5: it returns the error of a call for a name that has no record and never will have one.
 func (s *slot) none(ctx context.Context, retryable bool, why error) error {
 	version := s.version
-	if err := s.get(context.WithoutCancel(ctx), ownTime); err != nil {
-		return err
+	if s.entry.Free() {
+		if err := s.get(context.WithoutCancel(ctx), ownTime); err != nil {
+			return err
+		}
 	}
 	if !s.entry.Free() {
 		if s.version != version && s.entry.Call != s.blank.Call {
