@@ -11,7 +11,8 @@ import (
 
 // A Ledger keeps versioned entries under keys of 64 digits, from 0 to 9 and a to f. It may refuse other keys. An entry
 // is JSON of some 350 bytes. It contains the name, but neither the API key nor descriptions and texts. Entries must not
-// expire.
+// expire. The ledger must be comparable, such as a pointer: the calls of a process for the same name on equal ledgers
+// take turns.
 //
 // The methods must be safe for concurrent use, also by other processes with the same storage, and return when their
 // context ends. A ledger promises compare-and-set: among several Puts that replace the same version, at most one
