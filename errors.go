@@ -420,7 +420,7 @@ func (c *Client) note(req *request, e ending, fields map[string][]string) string
 	if done := map[engine.Kind]string{
 		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
 	}[kind]; done != "" {
-		next := map[engine.Kind]string{engine.Create: response.LookFirst}[kind]
+		next := map[engine.Kind]string{engine.Create: ": look for it before you store again"}[kind]
 		add(e.outcome == OutcomeUnknown, "it may have been %s%s", done, next)
 		add(e.outcome == OutcomeExecuted, "it was %s", done)
 		add(e.outcome == OutcomeNotExecuted && (e.noReply || !last.Facts.Complete), "nothing was %s", done)

@@ -123,7 +123,7 @@ func (c *Client) search(
 		}
 		switch {
 		case missing:
-			err = page.from().unusable(names.ErrMissing, false)
+			err = page.from().unusable(errors.New("the list has a record without a name or an ID"), false)
 		case len(page.found.IDs) < page.found.Count:
 			err = page.from().unusable(errors.New("the list has something other than a record"), false)
 		case page.saysError:

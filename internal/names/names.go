@@ -2,13 +2,9 @@
 package names
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 )
-
-// ErrMissing is the error of a search whose list has a record without a name or an ID. Such a list proves nothing.
-var ErrMissing = errors.New("the list has a record without a name or an ID")
 
 // invisible are the characters that Str::trim of Laravel removes in addition to white space: its INVISIBLE_CHARACTERS
 // and NUL. Other invisible characters, such as those of flags, belong to a name.

@@ -11,9 +11,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// LookFirst is the next step after a plain Store call of unknown outcome. A Store call of package once looks by itself.
-const LookFirst = ": look for it before you store again"
-
 const (
 	maxTexts     = 100 // of a message: enough for every fault of a form with ten fields
 	maxBeginning = 200 // bytes of a body without a message: enough to recognize the sender
