@@ -854,7 +854,6 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 			at        time.Time
 		}{
 			"nil":             {nil, "", false, never},
-			"a nil pointer":   {(*APIError)(nil), "", false, never},
 			"ValidationError": {bad, badly, false, never},
 			"APIError": {call(fakes.Respond(402, `{"message":"No credit left."}`)),
 				"No credit left.", false, never},
@@ -888,9 +887,7 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 			"a wrapped error":           {fmt.Errorf("job 7: %w", waiting), "Too Many Attempts.", true, later},
 			"joined errors": {errors.Join(bad, fmt.Errorf("job 7: %w", taken)),
 				badly + "; name: The name is taken.", false, never},
-			"any other error":               {errors.New("first\nsecond\x1b[31m"), "first; second [31m", false, never},
-			"a wrapped nil pointer":         {fmt.Errorf("%w", (*ConflictError)(nil)), "<nil>", false, never},
-			"a nil pointer beside an error": {errors.Join((*APIError)(nil), unread), Reason(unread), false, never},
+			"any other error": {errors.New("first\nsecond\x1b[31m"), "first; second [31m", false, never},
 		} {
 			assert.Equal(t, row.reason, Reason(row.err), name)
 			assert.Equal(t, row.retryable, Retryable(row.err), name)

@@ -1,8 +1,6 @@
 package aicontent
 
 import (
-	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +93,7 @@ func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeExecuted
 	}
-	found := verdicts(err)
+	found := eachBranch[judged](err)
 	if len(found) == 0 {
 		return OutcomeUnknown
 	}
@@ -117,7 +115,7 @@ func OutcomeOf(err error) Outcome {
 // has the method is. An error of package once may be retryable whatever its outcome, because its calls are safe to
 // repeat.
 func Retryable(err error) bool {
-	found := verdicts(err)
+	found := eachBranch[judged](err)
 	permanent := func(e judged) bool { return !e.Retryable() }
 	return len(found) > 0 && !slices.ContainsFunc(found, permanent)
 }
@@ -127,7 +125,7 @@ func Retryable(err error) bool {
 // errors, the latest time counts.
 func RetryAt(err error) time.Time {
 	var at time.Time
-	for _, e := range verdicts(err) {
+	for _, e := range eachBranch[judged](err) {
 		if e, ok := e.(interface{ RetryAt() time.Time }); ok && e.RetryAt().After(at) {
 			at = e.RetryAt()
 		}
@@ -148,32 +146,17 @@ func RetryAt(err error) time.Time {
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
 func Reason(err error) string {
-	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if err == nil {
 		return ""
 	}
-	found := reasons(err)
-	if len(found) == 0 {
-		found = []string{oneLine.Replace(fmt.Sprint(err))} // which survives a nil pointer in the tree
+	var reasons []string
+	for _, e := range eachBranch[interface{ Reason() string }](err) {
+		reasons = append(reasons, e.Reason())
 	}
-	return redact.Line(strings.Join(found, "; "))
-}
-
-// reasons returns the reason of the first error on each branch of err that has one.
-func reasons(err error) (list []string) {
-	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil
+	if len(reasons) == 0 {
+		reasons = []string{oneLine.Replace(err.Error())}
 	}
-	switch e := err.(type) {
-	case interface{ Reason() string }:
-		return []string{e.Reason()}
-	case interface{ Unwrap() error }:
-		return reasons(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, err := range e.Unwrap() {
-			list = append(list, reasons(err)...)
-		}
-	}
-	return list
+	return redact.Line(strings.Join(reasons, "; "))
 }
 
 // judged is implemented by errors that know the outcome of their call.
@@ -182,19 +165,16 @@ type judged interface {
 	Retryable() bool
 }
 
-// verdicts returns the first such error on each branch of err.
-func verdicts(err error) (list []judged) {
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
-		return []judged{summary{}}
-	}
+// eachBranch returns the first error of type T on each branch of err.
+func eachBranch[T any](err error) (list []T) {
 	switch e := err.(type) {
-	case judged:
-		return []judged{e}
+	case T:
+		return []T{e}
 	case interface{ Unwrap() error }:
-		return verdicts(e.Unwrap())
+		return eachBranch[T](e.Unwrap())
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
-			list = append(list, verdicts(err)...)
+			list = append(list, eachBranch[T](err)...)
 		}
 	}
 	return list
