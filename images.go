@@ -38,7 +38,11 @@ type Image struct {
 func (i *Image) Raw() json.RawMessage { return append(json.RawMessage(nil), i.raw...) }
 
 // Equal reports whether the fields are equal, ignoring Raw and time zones.
-func (i Image) Equal(other Image) bool { return equal(i, other) }
+func (i Image) Equal(other Image) bool {
+	sameTimes := i.CreatedAt.Equal(other.CreatedAt) && i.UpdatedAt.Equal(other.UpdatedAt)
+	i.raw, i.CreatedAt, i.UpdatedAt = other.raw, other.CreatedAt, other.UpdatedAt
+	return sameTimes && i == other
+}
 
 // String returns the ID and the name.
 func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name) }

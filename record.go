@@ -3,9 +3,7 @@ package aicontent
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
-	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/response"
@@ -92,19 +90,4 @@ func unmarshalRecord[T any](r *T, data []byte) error {
 	response.Fill(v, r)
 	any(r).(record).keep(string(v))
 	return nil
-}
-
-// equal compares two records field by field, times as instants.
-func equal(a, b any) bool {
-	one, other := reflect.ValueOf(a), reflect.ValueOf(b)
-	for i := range one.NumField() {
-		if !one.Type().Field(i).IsExported() {
-			continue
-		}
-		x, y := one.Field(i).Interface(), other.Field(i).Interface()
-		if t, ok := x.(time.Time); ok && !t.Equal(y.(time.Time)) || !ok && x != y {
-			return false
-		}
-	}
-	return true
 }

@@ -216,11 +216,24 @@ func TestRecordsPrintShort(t *testing.T) {
 
 func TestEqualComparesEachField(t *testing.T) {
 	t.Parallel()
-	whole := Image{"7", "Lighthouse", "sea", Resolution256x256, StyleRetro, MediumInk, FilterSepia, true, "a.png",
+	image := Image{"7", "Lighthouse", "sea", Resolution256x256, StyleRetro, MediumInk, FilterSepia, true, "a.png",
 		"https://x/a.png", noon, noon, `{}`}
-	same := whole
-	same.raw, same.CreatedAt = "", noon.In(time.FixedZone("", 3600))
-	assert.True(t, whole.Equal(same), "Raw is not compared, times are instants")
+	same := image
+	elsewhere := noon.In(time.FixedZone("", 3600))
+	same.raw, same.CreatedAt, same.UpdatedAt = "", elsewhere, elsewhere
+	assert.True(t, image.Equal(same), "Raw is not compared, times are instants")
+	assertEachFieldCounts(t, image, same)
+
+	transcription := Transcription{"8", "Keeper", "diary", "US", "private words", true, 2, noon, noon, `{}`}
+	again := transcription
+	again.raw, again.CreatedAt, again.UpdatedAt = "", elsewhere, elsewhere
+	assert.True(t, transcription.Equal(again), "Raw is not compared, times are instants")
+	assertEachFieldCounts(t, transcription, again)
+}
+
+// assertEachFieldCounts clears one field of same after the other.
+func assertEachFieldCounts[T interface{ Equal(T) bool }](t *testing.T, whole, same T) {
+	t.Helper()
 	v := reflect.ValueOf(&same).Elem()
 	for i := range v.NumField() {
 		if !v.Type().Field(i).IsExported() {

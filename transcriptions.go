@@ -35,7 +35,11 @@ type Transcription struct {
 func (t *Transcription) Raw() json.RawMessage { return append(json.RawMessage(nil), t.raw...) }
 
 // Equal reports whether the fields are equal, ignoring Raw and time zones.
-func (t Transcription) Equal(other Transcription) bool { return equal(t, other) }
+func (t Transcription) Equal(other Transcription) bool {
+	sameTimes := t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
+	t.raw, t.CreatedAt, t.UpdatedAt = other.raw, other.CreatedAt, other.UpdatedAt
+	return sameTimes && t == other
+}
 
 // String returns the ID and the name, not the text.
 func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q)", t.ID, t.Name) }
