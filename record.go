@@ -39,21 +39,16 @@ type record interface {
 func readRecord[T any](a answer) (*T, error) {
 	r, op := new(T), a.req.op
 	v, err := response.Parse(a.reply.Body)
-	var raw response.Value
-	if err == nil {
-		raw, err = response.Record(v, op.in.singular, r)
-	}
-	if err == nil {
-		id, name := any(r).(record).keep(string(raw))
-		if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) { // no record
-			err = response.ErrNoRecord
-		}
-	}
-	if location := a.reply.Header.Get("Location"); err != nil && op.kind == engine.Create && location != "" {
-		err = fmt.Errorf("%w; its Location is %s", err, location)
-	}
 	if err != nil {
 		return nil, err
+	}
+	raw, err := response.Record(v, op.in.singular, r)
+	if err != nil {
+		return nil, err
+	}
+	id, name := any(r).(record).keep(string(raw))
+	if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) {
+		return nil, response.ErrNoRecord
 	}
 	return r, nil
 }

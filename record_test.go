@@ -169,20 +169,6 @@ func TestARefusalWithStatus200IsNoRecord(t *testing.T) {
 	}
 }
 
-// The Location is all that leads to a record that was paid for.
-func TestAStoreWithoutABodyNamesItsLocation(t *testing.T) {
-	t.Parallel()
-	for _, body := range []string{``, `{}`, `{"status":"ok"}`, `Created`} {
-		c := over(t, fakes.RoundTripper(fakes.Respond(201, body, "Location", "/api/v1/images/4711?key="+fakes.Key)))
-		_, err := c.Images.Store(t.Context(), aStore)
-		require.ErrorAs(t, err, new(*DecodeError), body)
-		assert.ErrorContains(t, err, "its Location is /api/v1/images/4711", body)
-		assert.NotContains(t, err.Error(), fakes.Key)
-		assert.Equal(t, OutcomeExecuted, OutcomeOf(err), body)
-		assert.NotContains(t, showSeven(t.Context(), c).Error(), "Location", "Show created nothing")
-	}
-}
-
 // A record that is stored elsewhere and read again must be the same one.
 func TestMarshalledRecordsComeBack(t *testing.T) {
 	t.Parallel()
