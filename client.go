@@ -104,6 +104,8 @@ func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Op
 	}
 	c.base, c.timeout = base, c.given.Timeout
 	problems = append(problems, checkTimeout(c.timeout, c.defaults.storeWait)...)
+	problems = append(problems, check(c.defaults.response == nil, "option", "WithResponse",
+		"must be given to a call, not to NewClient")...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}

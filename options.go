@@ -55,19 +55,12 @@ func (o callOption) applyCall(s *settings) []FieldProblem {
 	return o.problems
 }
 
-// responseOption is the option of WithResponse: the calls of a client must not share its response.
-type responseOption struct{ callOption }
-
-func (responseOption) applyClient(*Client) []FieldProblem {
-	return problem("option", "WithResponse", "must be given to a call, not to NewClient")
-}
-
 // RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
 // RetryPolicy{} is [DefaultRetryPolicy]. The table of [OutcomeOf] lists the failures that are retried.
 type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all, except the one after a 401; 1 is no retry; negative is an error
 	MinBackoff    time.Duration // upper bound of the first pause; doubles with each attempt; negative means no pause
-	MaxBackoff    time.Duration // upper bound of every pause; negative means no pause
+	MaxBackoff    time.Duration // upper bound of every pause, also of the first; negative means no pause
 	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; negative means none
 }
 
@@ -85,22 +78,12 @@ func DefaultRetryPolicy() RetryPolicy {
 // withDefaults replaces zero fields by their defaults, and negative durations by zero.
 func (p RetryPolicy) withDefaults() RetryPolicy {
 	d := DefaultRetryPolicy()
-	if p.MaxBackoff > 0 {
-		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)
+	return RetryPolicy{
+		MaxAttempts:   cmp.Or(p.MaxAttempts, d.MaxAttempts),
+		MinBackoff:    max(cmp.Or(p.MinBackoff, d.MinBackoff), 0),
+		MaxBackoff:    max(cmp.Or(p.MaxBackoff, d.MaxBackoff), 0),
+		MaxRetryAfter: max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0),
 	}
-	p.MaxAttempts = cmp.Or(p.MaxAttempts, d.MaxAttempts)
-	p.MinBackoff = max(cmp.Or(p.MinBackoff, d.MinBackoff), 0)
-	p.MaxBackoff = max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0)
-	p.MaxRetryAfter = max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0)
-	return p
-}
-
-func (p RetryPolicy) check() []FieldProblem {
-	inOrder := p.MaxBackoff <= 0 || p.MinBackoff <= p.MaxBackoff
-	return append(
-		check(p.MaxAttempts >= 0, "max_attempts", p.MaxAttempts, "must not be negative"),
-		check(inOrder, "min_backoff", p.MinBackoff, "must not be above max_backoff")...,
-	)
 }
 
 // WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies. Its CheckRedirect applies to
@@ -147,7 +130,7 @@ func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	}
 }
 
-// WithUserAgent puts product, such as "gallery/2.1", before the SDK's own in the User-Agent header.
+// WithUserAgent puts product, such as "gallery/2.1", before the SDK's own in the User-Agent header. Empty adds nothing.
 func WithUserAgent(product string) Option {
 	product = strings.TrimSpace(product)
 	return clientOption{
@@ -244,7 +227,7 @@ func WithStallTimeout(d time.Duration) CallOption {
 // WithRetryPolicy sets how often and how patiently a call is retried.
 func WithRetryPolicy(policy RetryPolicy) CallOption {
 	return callOption{
-		policy.check(),
+		check(policy.MaxAttempts >= 0, "max_attempts", policy.MaxAttempts, "must not be negative"),
 		func(s *settings) { s.policy = policy.withDefaults() },
 	}
 }
@@ -286,12 +269,9 @@ func WithFormField(key, value string) CallOption {
 }
 
 // WithResponse stores the last response of the call in *dst, even if the call fails, or nil if none came. Concurrent
-// calls must not share dst.
+// calls must not share dst, so NewClient refuses the option. A nil dst stores nothing.
 func WithResponse(dst **Response) CallOption {
-	return responseOption{callOption{
-		check(dst != nil, "response", nil, "must not be nil"),
-		func(s *settings) { s.response = dst },
-	}}
+	return callOption{nil, func(s *settings) { s.response = dst }}
 }
 
 // WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt.
