@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -42,9 +41,8 @@ type Client struct {
 	budget       *engine.Budget
 	limiter      RateLimiter
 	middleware   []func(http.RoundTripper) http.RoundTripper
-	given        *http.Client // of WithHTTPClient; nil once the client is made
-	logger       *slog.Logger
-	log          []attemptHook // called after all others; nil for none
+	given        *http.Client  // of WithHTTPClient
+	log          []attemptHook // of WithLogger, called after all others; nil for none
 	keyFrom      string        // where the key comes from, for texts
 
 	// These lead to the key. They are closures, because fmt prints the fields of structs, even behind pointers.
@@ -80,9 +78,9 @@ type argument struct{ field, value string }
 
 // newClient makes a client of the arguments, and checks them together. KeyFrom says in texts where the key comes from.
 func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Option) (*Client, error) {
-	const product = "aicontent-go/" + Version + " (%s; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
+	const userAgent = "aicontent-go/%s (%s; %s/%s)"
 	c := &Client{
-		userAgent:    fmt.Sprintf(product, runtime.Version()),
+		userAgent:    fmt.Sprintf(userAgent, Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       engine.NewBudget(engine.DefaultBudget),
@@ -109,26 +107,16 @@ func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Op
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	if c.logger != nil {
-		c.log = []attemptHook{logAttempts(c.logger)}
-	}
-	if problems := c.connect(apiKey.value); problems != nil {
-		return nil, invalid(op, problems)
-	}
+	c.connect(apiKey.value)
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
 }
 
 // connect puts the transports together.
-func (c *Client) connect(apiKey string) []FieldProblem {
+func (c *Client) connect(apiKey string) {
 	api := new(*c.given)
-	c.given = nil
 	base := cmp.Or(api.Transport, http.DefaultTransport)
-	if t, ok := base.(*http.Transport); ok && t.Protocols != nil && !t.Protocols.HTTP1() {
-		const reason = "must have HTTP/1 in its Protocols: create requests use no other"
-		return problem("http_client_transport", nil, reason)
-	}
 	transport := engine.NewTransport(base, c.insecure)
 	pictures := &http.Client{
 		Transport:     engine.NewPictureTransport(base),
@@ -139,9 +127,6 @@ func (c *Client) connect(apiKey string) []FieldProblem {
 	api.Transport = transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		api.Transport = wrap(api.Transport)
-		if api.Transport == nil { // for which net/http would use its own
-			return problem("middleware", nil, "must return a RoundTripper, not nil")
-		}
 	}
 	sender := &engine.Sender{
 		API: api, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
@@ -150,7 +135,6 @@ func (c *Client) connect(apiKey string) []FieldProblem {
 	sender.Key, sender.Keys = c.keys(apiKey)
 	c.lastKeys = sender.Keys
 	c.sender = func() *engine.Sender { return sender }
-	return nil
 }
 
 // keys returns two functions: next returns the key for an attempt, and latest the last one that next returned. A

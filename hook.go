@@ -6,11 +6,9 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
-	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // Attempt is an attempt about to be made: see [WithAttemptHook].
@@ -97,16 +95,16 @@ func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
 	return res
 }
 
-// logAttempts is a hook that logs each attempt. What the service said stays out of the log.
-func logAttempts(l *slog.Logger) attemptHook {
-	return func(ctx context.Context, a Attempt) (func(AttemptResult), error) {
-		if !l.Enabled(ctx, slog.LevelDebug) {
-			return nil, nil
-		}
+// logAttempts returns a hook that logs each attempt, or none without a logger.
+func logAttempts(l *slog.Logger) []attemptHook {
+	if l == nil {
+		return nil
+	}
+	return []attemptHook{func(ctx context.Context, a Attempt) (func(AttemptResult), error) {
 		return func(res AttemptResult) {
 			attrs := []any{
 				"op", string(a.Operation), "method", a.Method, "path", a.Path, "attempt", a.Number,
-				"status", res.StatusCode, "request_id", res.RequestID, "result", result(res),
+				"status", res.StatusCode, "request_id", res.RequestID, "result", loggedResult(res),
 				"outcome", res.Outcome.String(), "took", res.Duration, "sent", res.BytesSent, "budget", res.Budget,
 			}
 			if res.WillRetry {
@@ -114,11 +112,13 @@ func logAttempts(l *slog.Logger) attemptHook {
 			}
 			l.DebugContext(ctx, "aicontent attempt", attrs...)
 		}, nil
-	}
+	}}
 }
 
-// result returns the status of an attempt for the log, or the error.
-func result(res AttemptResult) string {
+// loggedResult returns the status of an attempt or, without a response, its error. A message of the service stays out
+// of the log.
+func loggedResult(res AttemptResult) string {
+	call, ok := errors.AsType[*CallError](res.Err)
 	switch {
 	case res.Err == nil:
 		return "ok"
@@ -126,15 +126,8 @@ func result(res AttemptResult) string {
 		return strconv.Itoa(res.StatusCode) + " unreadable"
 	case res.StatusCode != 0:
 		return strconv.Itoa(res.StatusCode)
+	case ok:
+		return call.Err.Error() // without the operation and the note
 	}
-	err := res.Err
-	if e, ok := errors.AsType[*CallError](err); ok {
-		err = e.Err
-	}
-	text, quoted, malformed := strings.Cut(err.Error(), "malformed ")
-	if malformed { // net/http quotes the service's bytes
-		what, _, _ := strings.Cut(quoted, ` "`)
-		text += "malformed " + what
-	}
-	return redact.WithoutQueries(oneLine.Replace(text))
+	return res.Err.Error()
 }

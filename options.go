@@ -102,7 +102,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 // [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
-		check(hc != nil, "http_client", nil, "must not be nil"),
+		checkHTTPClient(hc),
 		func(c *Client) { c.given = hc },
 	}
 }
@@ -142,7 +142,7 @@ func WithUserAgent(product string) Option {
 // WithLogger logs each attempt at debug level, with attributes that docs/production.md lists, but no keys, bodies or
 // query values. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption{nil, func(c *Client) { c.logger = l }}
+	return clientOption{nil, func(c *Client) { c.log = logAttempts(l) }}
 }
 
 // WithRateLimiter calls l.Wait before each attempt, except for Download, which contacts other hosts: an attempt hook

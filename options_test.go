@@ -37,7 +37,6 @@ func TestWithResponseIsRefusedForAClient(t *testing.T) {
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
-	toNothing := WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil })
 	for name, tt := range map[string]struct {
 		option Option
 		field  string
@@ -59,7 +58,6 @@ func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
 		"nil attempt hook":         {WithAttemptHook(nil), "attempt_hook", "must not be nil"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
-		"middleware to nothing":    {toNothing, "middleware", "nil"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},

@@ -142,6 +142,16 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 		"must be 0 or at least 1ms", "write 30*time.Second for 30 seconds")
 }
 
+// checkHTTPClient reports a missing client, and a transport that cannot use HTTP/1, over which create requests are sent.
+func checkHTTPClient(hc *http.Client) []FieldProblem {
+	if hc == nil {
+		return problem("http_client", nil, "must not be nil")
+	}
+	t, ok := hc.Transport.(*http.Transport)
+	return check(!ok || t.Protocols == nil || t.Protocols.HTTP1(), "http_client_transport", nil,
+		"must have HTTP/1 in its Protocols: create requests use no other")
+}
+
 // checkTimeout reports an http.Client's Timeout that would end a Store call before its own limit, which is infinite if
 // it is 0.
 func checkTimeout(timeout, store time.Duration) []FieldProblem {
