@@ -113,28 +113,19 @@ const (
 // file. The zero value is "not set".
 type CountryCode string
 
-// The documented values of each type, in the order of the API's documentation.
-var (
-	resolutions = []Resolution{Resolution256x256, Resolution512x512, Resolution1024x1024}
-	styles      = []Style{
-		Style3DRender, StyleAbstract, StyleAnime, StyleArtDeco, StyleCartoon, StyleDigitalArt, StyleIllustration,
-		StyleOrigami, StylePixelArt, StylePhotography, StylePopArt, StyleRetro, StyleSketch, StyleVaporwave,
-	}
-	mediums = []Medium{
-		MediumAcrylic, MediumCanvas, MediumChalk, MediumCharcoal, MediumCrayon, MediumGlass,
-		MediumInk, MediumPastel, MediumPencil, MediumSprayPaint, MediumWatercolor,
-	}
-	filters            = []Filter{FilterGrayscale, FilterSepia, FilterInvert}
-	imageSearches      = []ImageSearchBy{ImageSearchByName}
-	transcriptSearches = []TranscriptionSearchBy{TranscriptionSearchByName, TranscriptionSearchByResult}
-	sortKeys           = []SortBy{SortByID, SortByName}
-	sorts              = []Sort{SortDesc, SortAsc}
-	perPages           = []PerPage{PerPage10, PerPage25, PerPage50, PerPage100}
-)
-
-// documented has the lists of all types but CountryCode.
+// documented has the values of all types but CountryCode, those of a type in the order of the API's documentation.
 var documented = []any{
-	resolutions, styles, mediums, filters, imageSearches, transcriptSearches, sortKeys, sorts, perPages,
+	Resolution256x256, Resolution512x512, Resolution1024x1024,
+	Style3DRender, StyleAbstract, StyleAnime, StyleArtDeco, StyleCartoon, StyleDigitalArt, StyleIllustration,
+	StyleOrigami, StylePixelArt, StylePhotography, StylePopArt, StyleRetro, StyleSketch, StyleVaporwave,
+	MediumAcrylic, MediumCanvas, MediumChalk, MediumCharcoal, MediumCrayon, MediumGlass,
+	MediumInk, MediumPastel, MediumPencil, MediumSprayPaint, MediumWatercolor,
+	FilterGrayscale, FilterSepia, FilterInvert,
+	ImageSearchByName,
+	TranscriptionSearchByName, TranscriptionSearchByResult,
+	SortByID, SortByName,
+	SortDesc, SortAsc,
+	PerPage10, PerPage25, PerPage50, PerPage100,
 }
 
 // labels are the documented meanings that are more than the value's own words.
@@ -144,81 +135,94 @@ var labels = map[string]string{
 	"id": "Date created", "desc": "Descending", "asc": "Ascending",
 }
 
-// ISO 3166-1, officially assigned alpha-2 codes, each between spaces.
-const countryCodes = " " +
-	"AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY " +
-	"BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK " +
-	"FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR " +
-	"IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK " +
-	"ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM " +
-	"PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF " +
-	"TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW "
+// countryCodes are the officially assigned alpha-2 codes of ISO 3166-1.
+const countryCodes = `
+	AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA
+	CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA
+	GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP
+	KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS
+	MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS
+	RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW
+	TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
+`
 
 // Resolutions returns the resolutions in the order of the API's documentation.
-func Resolutions() []Resolution { return slices.Clone(resolutions) }
+func Resolutions() []Resolution { return values[Resolution]() }
 
 // Styles returns the styles in the order of the API's documentation.
-func Styles() []Style { return slices.Clone(styles) }
+func Styles() []Style { return values[Style]() }
 
 // Mediums returns the mediums in the order of the API's documentation.
-func Mediums() []Medium { return slices.Clone(mediums) }
+func Mediums() []Medium { return values[Medium]() }
 
 // Filters returns the filters in the order of the API's documentation.
-func Filters() []Filter { return slices.Clone(filters) }
+func Filters() []Filter { return values[Filter]() }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (r Resolution) Valid() bool { return slices.Contains(resolutions, r) }
+func (r Resolution) Valid() bool { return isDocumented(r) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (r Resolution) Label() string { return label(resolutions, r) }
+func (r Resolution) Label() string { return label(r) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (s Style) Valid() bool { return slices.Contains(styles, s) }
+func (s Style) Valid() bool { return isDocumented(s) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (s Style) Label() string { return label(styles, s) }
+func (s Style) Label() string { return label(s) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (m Medium) Valid() bool { return slices.Contains(mediums, m) }
+func (m Medium) Valid() bool { return isDocumented(m) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (m Medium) Label() string { return label(mediums, m) }
+func (m Medium) Label() string { return label(m) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (f Filter) Valid() bool { return slices.Contains(filters, f) }
+func (f Filter) Valid() bool { return isDocumented(f) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (f Filter) Label() string { return label(filters, f) }
+func (f Filter) Label() string { return label(f) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (s ImageSearchBy) Valid() bool { return slices.Contains(imageSearches, s) }
+func (s ImageSearchBy) Valid() bool { return isDocumented(s) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (s TranscriptionSearchBy) Valid() bool { return slices.Contains(transcriptSearches, s) }
+func (s TranscriptionSearchBy) Valid() bool { return isDocumented(s) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (s SortBy) Valid() bool { return slices.Contains(sortKeys, s) }
+func (s SortBy) Valid() bool { return isDocumented(s) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (s SortBy) Label() string { return label(sortKeys, s) }
+func (s SortBy) Label() string { return label(s) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (s Sort) Valid() bool { return slices.Contains(sorts, s) }
+func (s Sort) Valid() bool { return isDocumented(s) }
 
 // Label returns the documented meaning, or an undocumented value as it is.
-func (s Sort) Label() string { return label(sorts, s) }
+func (s Sort) Label() string { return label(s) }
 
 // Valid reports whether the value is documented. The zero value is not valid.
-func (p PerPage) Valid() bool { return slices.Contains(perPages, p) }
+func (p PerPage) Valid() bool { return isDocumented(p) }
 
 // Valid reports whether c is one of the 249 assigned codes, in upper case.
 func (c CountryCode) Valid() bool {
-	return len(c) == 2 && strings.Contains(countryCodes, " "+string(c)+" ")
+	return slices.Contains(strings.Fields(countryCodes), string(c))
 }
 
-func label[T ~string](documented []T, value T) string {
+func isDocumented(value any) bool { return slices.Contains(documented, value) }
+
+// values returns the documented values of a type.
+func values[T any]() (list []T) {
+	for _, value := range documented {
+		if v, ok := value.(T); ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func label[T ~string](value T) string {
 	text := string(value)
-	if !slices.Contains(documented, value) {
+	if !isDocumented(value) {
 		return text
 	}
 	return cmp.Or(labels[text], strings.ToUpper(text[:1])+strings.ReplaceAll(text[1:], "_", " "))

@@ -23,8 +23,7 @@ const waivable = "WithoutValidation sends it anyway"
 
 // problem returns a list of one problem. Every problem is made here.
 func problem(field string, value any, reason string, hints ...string) []FieldProblem {
-	hint := strings.TrimPrefix(strings.Join(hints, "; "), "; ")
-	return []FieldProblem{{Field: field, Value: value, Reason: reason, Hint: hint}}
+	return []FieldProblem{{Field: field, Value: value, Reason: reason, Hint: strings.Join(hints, "; ")}}
 }
 
 // check returns the problem of a value, or nil if the value is ok.
@@ -94,12 +93,10 @@ func unlisted(params any) (problems []FieldProblem) {
 	if params == nil {
 		return nil
 	}
-	fields := reflect.ValueOf(params)
-	for i := range fields.NumField() {
-		value := fields.Field(i).Interface()
-		listed, ok := value.(interface{ Valid() bool })
-		if ok && !fields.Field(i).IsZero() && !listed.Valid() {
-			name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("url"), ",")
+	for field, v := range reflect.ValueOf(params).Fields() {
+		value, ok := v.Interface().(interface{ Valid() bool })
+		if ok && !v.IsZero() && !value.Valid() {
+			name, _, _ := strings.Cut(field.Tag.Get("url"), ",")
 			problems = append(problems, problem(name, value, allowed(value), waivable)...)
 		}
 	}
@@ -108,13 +105,16 @@ func unlisted(params any) (problems []FieldProblem) {
 
 // allowed tells the documented values of a type.
 func allowed(value any) string {
-	for _, list := range documented {
-		if reflect.TypeOf(list).Elem() == reflect.TypeOf(value) {
-			values := strings.Fields(strings.Trim(fmt.Sprint(list), "[]"))
-			return "must be one of " + strings.Join(values, ", ")
+	var list []string
+	for _, v := range documented {
+		if reflect.TypeOf(v) == reflect.TypeOf(value) {
+			list = append(list, fmt.Sprint(v))
 		}
 	}
-	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
+	if list == nil {
+		return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
+	}
+	return "must be one of " + strings.Join(list, ", ")
 }
 
 // idReason describes the allowed IDs.
