@@ -49,9 +49,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		if r.Picture == nil {
 			return contentOf(r, nil)
 		}
-		n, content, err := copyPicture(r, w)
-		content.Value, content.Err = n, err
-		return content
+		return copyPicture(r, w)
 	})
 	if failure != nil {
 		n, _ := failure.Last.Facts.Content.Value.(int64)
@@ -98,36 +96,37 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 // headSize is the number of bytes of a response in which a document, after white space, is expected to begin.
 const headSize = 512
 
-// copyPicture writes the picture in a 2xx response to w and returns the number of bytes written. Nothing is written of
-// another response, nor of a picture that ends early within its head. The keys are masked in the error.
-func copyPicture(r engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
-	content.Kind = engine.Text
+// copyPicture writes the picture in a 2xx response to w. Nothing is written of another response, nor of a picture that
+// ends early within its head. The value of the content is the number of bytes written.
+func copyPicture(r engine.Reply, w io.Writer) engine.Content {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return 0, content, fmt.Errorf("the picture has the Content-Encoding %q, which was not asked for", encoding)
+		err := fmt.Errorf("the picture has the Content-Encoding %q, which was not asked for", encoding)
+		return engine.Content{Kind: engine.Text, Err: err}
 	}
-	from := bufio.NewReader(r.Picture)
+	from, to := bufio.NewReader(r.Picture), &destination{Writer: w}
+	var n int64
 	head, err := from.Peek(headSize)
 	if err == nil || err == io.EOF {
 		if refused := noPicture(head); refused != "" {
 			body, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
-			content.Kind, content.Body = kindOf(string(body), r.Header), string(body)
 			message, _ := response.Message(string(body), r.Keys)
-			return 0, content, errors.New(strings.TrimSuffix(refused+": "+message, ": "))
+			err := errors.New(strings.TrimSuffix(refused+": "+message, ": "))
+			return engine.Content{Kind: kindOf(string(body), r.Header), Body: string(body), Err: err}
 		}
-		to := &destination{Writer: w}
 		n, err = io.Copy(to, from)
-		content.Begun, content.WriterFailed = n > 0, to.failed != nil
-		switch {
-		case content.WriterFailed:
-			return n, content, fmt.Errorf("writing the picture after %d bytes: %w", n, to.failed)
-		case err == nil && n < r.Length:
-			err = io.ErrUnexpectedEOF
-		case err == nil:
-			return n, engine.Content{Kind: engine.Asked}, nil
-		}
 	}
-	content.Cut = true
-	return n, content, fmt.Errorf("the picture was cut off: %w", shield(nil, err))
+	content := engine.Content{Kind: engine.Text, Value: n, Begun: n > 0}
+	switch {
+	case err == nil:
+		content.Kind = engine.Asked
+	case to.failed != nil:
+		content.WriterFailed = true
+		content.Err = fmt.Errorf("writing the picture after %d bytes: %w", n, err)
+	default:
+		content.Cut = true
+		content.Err = fmt.Errorf("the picture was cut off: %w", shield(nil, err))
+	}
+	return content
 }
 
 // noPicture returns the reason why a response with this head is no picture. It is empty for a picture.

@@ -51,7 +51,7 @@ func FileFromPath(path string) File {
 // size of such a file is File.Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is
 // read all the same. If the context ends while an Open or Read hangs, the call returns and leaves it behind.
 func FileFromFS(fsys fs.FS, path string) File {
-	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
+	return File{Name: filepath.Base(path), source: upload.FS(fsys, path)}
 }
 
 // FileFromBytes returns a file with the given content, which must not be modified before the call returns.
@@ -95,7 +95,7 @@ func (f *File) body(
 	file := upload.File{Name: f.Name, ContentType: f.ContentType, Size: f.Size, Source: f.source}
 	size, head, err := engine.Look(ctx, file, set.stall)
 	if failed, ok := errors.AsType[*upload.ReadError](err); ok {
-		reason := keys.Line(redact.WithoutQueries(oneLine.Replace("cannot be read: " + failed.Err.Error())))
+		reason := "cannot be read: " + keys.Error(failed.Err).Error()
 		hint := ""
 		if errors.Is(err, upload.ErrUsed) {
 			hint = "open a reader for each call, or use one that can seek"
@@ -129,9 +129,8 @@ func (f File) check() []FieldProblem {
 func (f File) checkContent(size int64, head []byte, unchecked bool) []FieldProblem {
 	kind := noAudio[http.DetectContentType(head)]
 	switch {
-	case f.Size > 0 && (size != f.Size || f.Size < int64(len(head))):
-		reason := fmt.Sprintf("has %d bytes, but its Size says %d", max(size, int64(len(head))), f.Size)
-		return problem(filePart, f.Name, reason)
+	case f.Size > 0 && size != f.Size:
+		return problem(filePart, f.Name, fmt.Sprintf("has %d bytes, but its Size says %d", size, f.Size))
 	case unchecked:
 	case size == 0:
 		return problem(filePart, f.Name, "must not be empty", waivable)

@@ -142,7 +142,7 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 		"must be 0 or at least 1ms", "write 30*time.Second for 30 seconds")
 }
 
-// checkHTTPClient reports a missing client, and a transport that cannot use HTTP/1, over which create requests are sent.
+// checkHTTPClient reports a nil client, and a transport that refuses HTTP/1, which create requests use.
 func checkHTTPClient(hc *http.Client) []FieldProblem {
 	if hc == nil {
 		return problem("http_client", nil, "must not be nil")
