@@ -32,16 +32,11 @@ type Client struct {
 	Transcriptions *TranscriptionsService
 
 	base         *url.URL // without a trailing slash
-	userAgent    string
 	updateMethod string
 	words        bool // booleans as true and false
 	insecure     bool
-	maxResponse  int64
 	timeout      time.Duration // of the http.Client; 0 is none
-	budget       *engine.Budget
-	limiter      RateLimiter
 	middleware   []func(http.RoundTripper) http.RoundTripper
-	given        *http.Client  // of WithHTTPClient
 	log          []attemptHook // of WithLogger, called after all others; nil for none
 	keyFrom      string        // where the key comes from, for texts
 
@@ -79,13 +74,16 @@ type argument struct{ field, value string }
 // newClient makes a client of the arguments, and checks them together. KeyFrom says in texts where the key comes from.
 func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Option) (*Client, error) {
 	const userAgent = "aicontent-go/%s (%s; %s/%s)"
+	sender := &engine.Sender{
+		API:         &http.Client{},
+		UserAgent:   fmt.Sprintf(userAgent, Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Budget:      engine.NewBudget(engine.DefaultBudget),
+		MaxResponse: 32 << 20,
+	}
 	c := &Client{
-		userAgent:    fmt.Sprintf(userAgent, Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
-		maxResponse:  32 << 20,
-		budget:       engine.NewBudget(engine.DefaultBudget),
-		given:        &http.Client{},
 		keyFrom:      keyFrom,
+		sender:       func() *engine.Sender { return sender },
 		defaults:     newSettings(),
 	}
 	var problems []FieldProblem
@@ -100,41 +98,38 @@ func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Op
 	if c.source == nil {
 		problems = append(problems, checkKey(apiKey)...)
 	}
-	c.base, c.timeout = base, c.given.Timeout
+	c.base, c.timeout = base, sender.API.Timeout
 	problems = append(problems, checkTimeout(c.timeout, c.defaults.storeWait)...)
 	problems = append(problems, check(c.defaults.response == nil, "option", "WithResponse",
 		"must be given to a call, not to NewClient")...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	c.connect(apiKey.value)
+	c.connect(sender)
+	sender.Key, sender.Keys = c.keys(apiKey.value)
+	sender.Rotates = c.source != nil
+	c.lastKeys = sender.Keys
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
 }
 
-// connect puts the transports together.
-func (c *Client) connect(apiKey string) {
-	api := new(*c.given)
+// connect gives a sender its transports. They replace the one of its http.Client, which may be the caller's.
+func (c *Client) connect(sender *engine.Sender) {
+	api := new(*sender.API)
 	base := cmp.Or(api.Transport, http.DefaultTransport)
-	transport := engine.NewTransport(base, c.insecure)
-	pictures := &http.Client{
+	sender.Transport = engine.NewTransport(base, c.insecure)
+	sender.Pictures = &http.Client{
 		Transport:     engine.NewPictureTransport(base),
 		CheckRedirect: downloadRedirect(api.CheckRedirect),
 		Timeout:       api.Timeout,
 	}
 	api.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	api.Transport = transport
+	api.Transport = sender.Transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		api.Transport = wrap(api.Transport)
 	}
-	sender := &engine.Sender{
-		API: api, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
-		Rotates: c.source != nil, Budget: c.budget, MaxResponse: c.maxResponse,
-	}
-	sender.Key, sender.Keys = c.keys(apiKey)
-	c.lastKeys = sender.Keys
-	c.sender = func() *engine.Sender { return sender }
+	sender.API = api
 }
 
 // keys returns two functions: next returns the key for an attempt, and latest the last one that next returned. A
@@ -149,13 +144,13 @@ func (c *Client) keys(apiKey string) (
 	var last atomic.Pointer[engine.Credential]
 	next = func(ctx context.Context) (*engine.Credential, error) {
 		key, err := c.source(ctx)
+		credential := engine.NewCredential(key)
 		if err != nil {
-			return nil, redact.Keys{redact.Key(key)}.Error(err)
+			return nil, credential.Keys().Error(err)
 		}
 		if bad := checkKey(argument{"key", key}); bad != nil {
 			return nil, errors.New("the key " + bad[0].Reason)
 		}
-		credential := engine.NewCredential(key)
 		last.Store(credential)
 		return credential, nil
 	}
@@ -195,7 +190,7 @@ var (
 // password.
 func parseBaseURL(given argument, insecure bool) (*url.URL, []FieldProblem) {
 	const reason = "must be like https://content.example.com, with a path before /api/v1 or none"
-	u, err := url.Parse(given.value)
+	u, err := url.Parse(strings.TrimRight(given.value, "/"))
 	if err != nil || !baseURLs.MatchString(given.value) || wrongPaths.MatchString(u.Path) {
 		return nil, problem(given.field, nil, reason)
 	}
@@ -205,7 +200,5 @@ func parseBaseURL(given argument, insecure bool) (*url.URL, []FieldProblem) {
 		const hint = "http:// would show the key to the network: WithInsecureHTTP allows it"
 		return u, problem(given.field, nil, reason, hint)
 	}
-	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
-	u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
 	return u, nil
 }

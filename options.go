@@ -103,7 +103,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
 		checkHTTPClient(hc),
-		func(c *Client) { c.given = hc },
+		func(c *Client) { c.sender().API = hc },
 	}
 }
 
@@ -135,7 +135,7 @@ func WithUserAgent(product string) Option {
 	product = strings.TrimSpace(product)
 	return clientOption{
 		checkHeaderValue("user_agent", product, product),
-		func(c *Client) { c.userAgent = strings.TrimSpace(product + " " + c.userAgent) },
+		func(c *Client) { c.sender().UserAgent = strings.TrimSpace(product + " " + c.sender().UserAgent) },
 	}
 }
 
@@ -148,7 +148,7 @@ func WithLogger(l *slog.Logger) Option {
 // WithRateLimiter calls l.Wait before each attempt, except for Download, which contacts other hosts: an attempt hook
 // can limit it. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption{nil, func(c *Client) { c.limiter = l }}
+	return clientOption{nil, func(c *Client) { c.sender().Limiter = l }}
 }
 
 // maxBudget is the largest retry budget, which is no limit in practice. It leaves room for counting in fractions.
@@ -161,7 +161,7 @@ const maxBudget = 100_000_000
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
-		func(c *Client) { c.budget = engine.NewBudget(min(retries, maxBudget)) },
+		func(c *Client) { c.sender().Budget = engine.NewBudget(min(retries, maxBudget)) },
 	}
 }
 
@@ -190,7 +190,7 @@ func WithUpdateMethod(method string) Option {
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{
 		check(bytes > 0, "max_response_size", bytes, "must be above 0"),
-		func(c *Client) { c.maxResponse = bytes },
+		func(c *Client) { c.sender().MaxResponse = bytes },
 	}
 }
 

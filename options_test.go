@@ -218,7 +218,7 @@ func TestOptionsCanBeShared(t *testing.T) {
 		group.Go(func() {
 			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), fakes.Key, opts...)
 			if assert.NoError(t, err) {
-				assert.True(t, strings.HasPrefix(c.userAgent, "gallery/1 aicontent-go/"), c.userAgent)
+				assert.True(t, strings.HasPrefix(c.sender().UserAgent, "gallery/1 aicontent-go/"), c.sender().UserAgent)
 				assert.Len(t, c.defaults.moreHeader, 1)
 			}
 		})

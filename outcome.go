@@ -125,8 +125,8 @@ func Retryable(err error) bool {
 // errors, the latest time counts.
 func RetryAt(err error) time.Time {
 	var at time.Time
-	for _, e := range eachBranch[judged](err) {
-		if e, ok := e.(interface{ RetryAt() time.Time }); ok && e.RetryAt().After(at) {
+	for _, e := range eachBranch[interface{ RetryAt() time.Time }](err) {
+		if e.RetryAt().After(at) {
 			at = e.RetryAt()
 		}
 	}

@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
@@ -16,12 +15,10 @@ type ID string
 
 // UnmarshalJSON reads a JSON string or number. A JSON null is a no-op; any other value is an error.
 func (id *ID) UnmarshalJSON(data []byte) error {
-	v, err := response.Parse(string(data))
-	switch kind := v.Kind(); {
-	case err != nil:
-		return fmt.Errorf("aicontent: reading an ID: %w", err)
-	case kind == 'n':
-	case kind == '"', v.Text() != "":
+	v, _ := response.Parse(string(data))
+	switch {
+	case v.Kind() == 'n':
+	case v.Kind() == '"', v.Text() != "":
 		*id = ID(v.Text())
 	default:
 		return errors.New("aicontent: an ID must be a JSON string or number")
@@ -72,17 +69,14 @@ func readDeleted(a answer) (struct{}, error) {
 
 // unmarshalRecord reads a bare record. A JSON null is a no-op.
 func unmarshalRecord[T any](r *T, data []byte) error {
-	v, err := response.Parse(string(data))
-	switch {
-	case err != nil:
-		return fmt.Errorf("aicontent: reading a record: %w", err)
-	case v.Kind() == 'n':
-		return nil
-	case v.Kind() != '{':
+	switch v, _ := response.Parse(string(data)); v.Kind() {
+	case 'n':
+	case '{':
+		*r = *new(T)
+		response.Fill(v, r)
+		any(r).(record).keep(string(v))
+	default:
 		return errors.New("aicontent: a record must be a JSON object")
 	}
-	*r = *new(T)
-	response.Fill(v, r)
-	any(r).(record).keep(string(v))
 	return nil
 }
