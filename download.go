@@ -46,10 +46,13 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		},
 	}}
 	last, failure := c.sender().Do(ctx, req.sent, c.engineSettings(req), func(r engine.Reply) engine.Content {
-		if r.Picture == nil {
-			return contentOf(r, nil)
+		content := contentOf(r, nil)
+		if r.Picture != nil {
+			content = copyPicture(r, w)
+			r.Body = content.Body
 		}
-		return copyPicture(r, w)
+		set.keep(r)
+		return content
 	})
 	if failure != nil {
 		n, _ := failure.Last.Facts.Content.Value.(int64)

@@ -54,24 +54,16 @@ func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(Attemp
 type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 
 // hooksOf returns the hooks of a call for the engine.
-func (c *Client) hooksOf(req *request) []engine.Hook {
-	hooks := slices.Concat(req.set.hooks, c.log)
-	if len(hooks) == 0 && req.set.response == nil {
-		return nil
-	}
-	path := c.lastKeys().Text(req.sent.URL.EscapedPath())
-	var list []engine.Hook
-	for _, hook := range hooks {
+func (c *Client) hooksOf(req *request) (list []engine.Hook) {
+	for _, hook := range slices.Concat(req.set.hooks, c.log) {
 		list = append(list, func(ctx context.Context, number int) (func(engine.Result), error) {
+			path := c.lastKeys().Text(req.sent.URL.EscapedPath())
 			done, err := hook(ctx, Attempt{req.op.name, req.sent.Method, path, number})
 			if done == nil || err != nil {
 				return nil, err
 			}
 			return func(r engine.Result) { done(c.attemptResult(req, r)) }, nil
 		})
-	}
-	if req.set.response != nil {
-		list = append(list, keepResponse(req.set.response))
 	}
 	return list
 }

@@ -126,7 +126,7 @@ type Response struct {
 	Header     http.Header
 	Body       []byte // decompressed; up to 1 MiB of a response other than 2xx
 	RequestID  string // from the usual headers; empty if none was sent
-	Attempts   int    // number of attempts, from 1
+	Attempts   int    // number of attempts up to this response, from 1
 }
 
 // answer is a response to a request of a client.
@@ -153,6 +153,7 @@ func call[T any](ctx context.Context, c *Client, args arguments, opts []CallOpti
 		return result, err
 	}
 	last, failure := c.sender().Do(ctx, req.sent, c.engineSettings(req), func(r engine.Reply) engine.Content {
+		req.set.keep(r)
 		if r.Status/100 != 2 || r.Err != nil {
 			return contentOf(r, shield(r.Keys, r.Err))
 		}
@@ -184,23 +185,13 @@ func (a answer) unusable(cause error, retryable bool) error {
 	return a.client.newError(a.req, e)
 }
 
-// keepResponse is a hook that stores the response of each attempt in dst. The last one stays, even if a later attempt
-// panics.
-func keepResponse(dst **Response) engine.Hook {
-	return func(context.Context, int) (func(engine.Result), error) {
-		return func(r engine.Result) {
-			if r.Reply.Status == 0 {
-				if *dst != nil && r.Number > 0 {
-					(*dst).Attempts = r.Number
-				}
-				return
-			}
-			reply := r.Reply
-			*dst = &Response{
-				StatusCode: reply.Status, Header: reply.Keys.Header(reply.Header),
-				Body: []byte(reply.Keys.Text(reply.Body)), RequestID: reply.RequestID(), Attempts: reply.Attempts,
-			}
-		}, nil
+// keep stores a response for WithResponse. The last one stays.
+func (s *settings) keep(r engine.Reply) {
+	if s.response != nil {
+		*s.response = &Response{
+			StatusCode: r.Status, Header: r.Keys.Header(r.Header), Body: []byte(r.Keys.Text(r.Body)),
+			RequestID: r.RequestID(), Attempts: r.Attempts,
+		}
 	}
 }
 
