@@ -120,6 +120,9 @@ func allowed(value any) string {
 // idReason describes the allowed IDs.
 const idReason = "must be a path segment such as 7, without slashes, white space and control characters"
 
+// wrongIDs matches texts that are not one segment of a path.
+var wrongIDs = regexp.MustCompile(`[/\\\pZ\p{Cc}]|^\.?\.?$`)
+
 // check reports an ID that is not one segment of a path. Any other ID is escaped and sent.
 func (id ID) check() []FieldProblem {
 	// A proxy may unescape a path before it resolves "..", and another one may do so after it.
@@ -127,10 +130,7 @@ func (id ID) check() []FieldProblem {
 	if err != nil {
 		plain = string(id)
 	}
-	split := strings.ContainsFunc(plain, func(r rune) bool {
-		return r == '/' || r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r)
-	})
-	if split || plain == "" || plain == "." || plain == ".." {
+	if wrongIDs.MatchString(plain) {
 		return problem("id", id, idReason)
 	}
 	return nil
@@ -189,14 +189,17 @@ func checkHeaderValue(field, value string, shown any) []FieldProblem {
 		"must be one line without control characters, and without white space at its ends")
 }
 
+// printable matches texts of ASCII characters without spaces.
+var printable = regexp.MustCompile("^[!-~]*$")
+
 // checkKey reports an API key that cannot be sent or masked. It does not show the key.
 func checkKey(key argument) []FieldProblem {
 	hint := ""
 	if strings.Contains(strings.ToLower(key.value), "bearer ") {
 		hint = "give the key alone: the SDK adds Bearer"
 	}
-	printable := !strings.ContainsFunc(key.value, func(r rune) bool { return r <= ' ' || r > '~' })
-	return check(printable && len(key.value) >= redact.MinKey, key.field, nil, fmt.Sprintf(
+	ok := len(key.value) >= redact.MinKey && printable.MatchString(key.value)
+	return check(ok, key.field, nil, fmt.Sprintf(
 		"must be at least %d ASCII characters without spaces and line breaks, such as sk-live-0123456789",
 		redact.MinKey), hint)
 }
