@@ -96,11 +96,7 @@ func (f *File) body(
 	size, head, err := engine.Look(ctx, file, set.stall)
 	if failed, ok := errors.AsType[*upload.ReadError](err); ok {
 		reason := "cannot be read: " + keys.Error(failed.Err).Error()
-		hint := ""
-		if errors.Is(err, upload.ErrUsed) {
-			hint = "open a reader for each call, or use one that can seek"
-		}
-		return nil, problem(filePart, f.Name, reason, hint), shield(keys, err, ErrFile)
+		return nil, problem(filePart, f.Name, reason), shield(keys, err, ErrFile)
 	}
 	if err != nil {
 		return nil, nil, err
