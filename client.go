@@ -73,12 +73,12 @@ type argument struct{ field, value string }
 
 // newClient makes a client of the arguments, and checks them together. KeyFrom says in texts where the key comes from.
 func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Option) (*Client, error) {
-	const userAgent = "aicontent-go/%s (%s; %s/%s)"
 	sender := &engine.Sender{
 		API:         &http.Client{},
-		UserAgent:   fmt.Sprintf(userAgent, Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		Budget:      engine.NewBudget(engine.DefaultBudget),
 		MaxResponse: 32 << 20,
+		UserAgent: fmt.Sprintf("aicontent-go/%s (%s; %s/%s)",
+			Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 	}
 	c := &Client{
 		updateMethod: http.MethodPatch,

@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -134,11 +133,11 @@ func copyPicture(r engine.Reply, w io.Writer) engine.Content {
 
 // noPicture returns the reason why a response with this head is no picture. It is empty for a picture.
 func noPicture(head []byte) string {
-	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
+	text := response.Trim(string(head))
 	switch {
-	case len(text) == 0:
+	case text == "":
 		return "got nothing instead of a picture"
-	case strings.ContainsRune("{[<", rune(text[0])):
+	case strings.Contains("{[<", text[:1]):
 		return "got JSON, XML or HTML instead of a picture"
 	}
 	return ""
