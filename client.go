@@ -106,6 +106,9 @@ func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Op
 		return nil, err
 	}
 	c.connect(sender)
+	if sender.API.Transport == nil { // for which net/http would use its own, past every check of this package
+		return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
+	}
 	sender.Key, sender.Keys = c.keys(apiKey.value)
 	sender.Rotates = c.source != nil
 	c.lastKeys = sender.Keys

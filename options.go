@@ -81,7 +81,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   cmp.Or(p.MaxAttempts, d.MaxAttempts),
 		MinBackoff:    max(cmp.Or(p.MinBackoff, d.MinBackoff), 0),
-		MaxBackoff:    max(cmp.Or(p.MaxBackoff, d.MaxBackoff), 0),
+		MaxBackoff:    max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0),
 		MaxRetryAfter: max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0),
 	}
 }
