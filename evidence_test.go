@@ -166,6 +166,24 @@ func TestDialingCountsForNoTimeout(t *testing.T) {
 	}
 }
 
+// A picture may be several redirects away.
+func TestRedirectsOfADownloadShareOneResponseTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := piped(t, func(nc net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(nc)); err == nil {
+				time.Sleep(25 * time.Second)
+				_, _ = io.WriteString(nc, fakes.OnTheWire(302, "Location: /next.png", ""))
+			}
+		}, WithResponseTimeout(time.Minute))
+		start := time.Now()
+		_, err := c.Images.Download(t.Context(), at("http://127.0.0.1/a.png"), io.Discard)
+		assert.ErrorContains(t, err, "no complete response within 1m0s (WithResponseTimeout)")
+		assert.Equal(t, time.Minute, time.Since(start))
+		time.Sleep(time.Minute)
+	})
+}
+
 func TestHeaderLimitOfTheCallersTransportHolds(t *testing.T) {
 	t.Parallel()
 	for limit, works := range map[int64]bool{4 << 20: true, 64 << 10: false, 0: false} {

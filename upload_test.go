@@ -233,6 +233,30 @@ func TestReaderIsUsedByOneGoroutineAtATime(t *testing.T) {
 	}
 }
 
+// net/http and others may read a body when the attempt is over. The service must not get the end of a form that is sent
+// again, and a program no progress of a call that has returned.
+func TestBodyEndsWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	var bodies []io.ReadCloser
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		bodies = append(bodies, r.Body)
+		_, _ = io.CopyN(io.Discard, r.Body, 50_000)
+		return fakes.Lose(r)
+	}), WithRetryPolicy(quick))
+	returned := false
+	err := transcribe(t.Context(), c, inMemory(100_000), WithProgress(func(Progress) {
+		assert.False(t, returned, "progress after the call")
+	}))
+	returned = true
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
+	require.Len(t, bodies, 3)
+	for _, body := range bodies {
+		rest, err := io.ReadAll(body)
+		assert.Error(t, err)
+		assert.Empty(t, rest)
+	}
+}
+
 type seekerFunc func(offset int64, whence int) (int64, error)
 
 func (f seekerFunc) Seek(offset int64, whence int) (int64, error) { return f(offset, whence) }

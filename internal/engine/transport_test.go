@@ -30,15 +30,19 @@ func serveTLS(t testing.TB, handler http.HandlerFunc) (url string, base *http.Tr
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	base = srv.Client().Transport.(*http.Transport)
+	base.DialContext = dial
 	t.Cleanup(base.CloseIdleConnections)
 	return srv.URL, base
 }
 
-// closed is the URL of a port that refuses connections.
-func closed(t testing.TB) string {
-	srv := httptest.NewServer(nil)
-	srv.Close()
-	return srv.URL
+// refuses is the URL of a host to which dial returns no connection. A closed port might be opened by another test.
+const refuses = "http://refuses.example.com"
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if strings.HasPrefix(address, "refuses.example.com:") {
+		return nil, errors.New("connection refused")
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 func newRequest(ctx context.Context, method, url string) *http.Request {
@@ -65,9 +69,14 @@ func observe(
 // The outcome of a create request depends on this table.
 func TestOnlyTheOwnTransportWithoutAConnectionProvesThatNothingWasSent(t *testing.T) {
 	t.Parallel()
-	refuses := closed(t)
 	lost, trusting := serveTLS(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	dialTLS := (&tls.Dialer{Config: &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs}}).DialContext
+	dialTLS := func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return tls.Client(nc, &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs, ServerName: "example.com"}), nil
+	}
 	refused := errors.New("connection refused")
 	own := func(base *http.Transport) *Transport { return NewTransport(base, false) }
 	ownTLS := own(&http.Transport{DialTLSContext: dialTLS})
@@ -133,8 +142,7 @@ func TestOnlyTheOwnTransportWithoutAConnectionProvesThatNothingWasSent(t *testin
 // A POST that reaches the transport with a middleware's own context may be the request of any attempt under way.
 func TestPOSTWithoutAnAttemptCountsAgainstAllAttemptsUnderWay(t *testing.T) {
 	t.Parallel()
-	refuses := closed(t)
-	tr := NewTransport(&http.Transport{}, false)
+	tr := NewTransport(&http.Transport{DialContext: dial}, false)
 	for method, want := range map[string]bool{http.MethodPost: false, http.MethodGet: true} {
 		during := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			_, _ = tr.RoundTrip(newRequest(context.Background(), method, refuses))
