@@ -237,23 +237,28 @@ func TestReaderIsUsedByOneGoroutineAtATime(t *testing.T) {
 // again, and a program no progress of a call that has returned.
 func TestBodyEndsWithItsAttempt(t *testing.T) {
 	t.Parallel()
-	var bodies []io.ReadCloser
-	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		bodies = append(bodies, r.Body)
-		_, _ = io.CopyN(io.Discard, r.Body, 50_000)
-		return fakes.Lose(r)
-	}), WithRetryPolicy(quick))
-	returned := false
-	err := transcribe(t.Context(), c, inMemory(100_000), WithProgress(func(Progress) {
-		assert.False(t, returned, "progress after the call")
-	}))
-	returned = true
-	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
-	require.Len(t, bodies, 3)
-	for _, body := range bodies {
-		rest, err := io.ReadAll(body)
-		assert.Error(t, err)
-		assert.Empty(t, rest)
+	for _, read := range []int64{10, 50_000} {
+		synctest.Test(t, func(t *testing.T) {
+			var bodies []io.ReadCloser
+			c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				bodies = append(bodies, r.Body)
+				_, _ = io.CopyN(io.Discard, r.Body, read)
+				return fakes.Lose(r)
+			}), WithRetryPolicy(quick))
+			returned := false
+			err := transcribe(t.Context(), c, inMemory(100_000), WithProgress(func(Progress) {
+				assert.False(t, returned, "progress after the call")
+			}))
+			returned = true
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
+			require.Len(t, bodies, 3)
+			time.Sleep(time.Second) // so that a report is due
+			for _, body := range bodies {
+				rest, err := io.ReadAll(body)
+				assert.Error(t, err)
+				assert.Empty(t, rest)
+			}
+		})
 	}
 }
 
