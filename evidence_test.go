@@ -159,6 +159,7 @@ func TestDialingCountsForNoTimeout(t *testing.T) {
 					WithRetryPolicy(oneAttempt), WithResponseTimeout(time.Minute), WithStoreTimeout(time.Minute),
 					WithStallTimeout(time.Minute))
 				require.NoError(t, err)
+				t.Cleanup(c.CloseIdleConnections)
 				assert.NoError(t, allTen(c)[operation](t.Context()))
 				time.Sleep(2 * time.Hour) // for a dial that the call no longer waits for
 			})

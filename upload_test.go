@@ -3,6 +3,7 @@ package aicontent
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -217,10 +218,12 @@ func TestReaderIsUsedByOneGoroutineAtATime(t *testing.T) {
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
 					_, _ = io.Copy(io.Discard, r)
 				}, WithStallTimeout(time.Second))
-				err := transcribe(t.Context(), u.Client, file)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				err := transcribe(ctx, u.Client, file)
 				assert.ErrorContains(t, err, "no progress for 1s")
 				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-				err = transcribe(t.Context(), u.Client, file)
+				err = transcribe(ctx, u.Client, file)
 				assert.ErrorIs(t, err, ErrFile)
 				assert.ErrorContains(t, err, "the reader is in use")
 				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))

@@ -134,7 +134,7 @@ func TestProgressIsReportedAtMostTwentyTimesASecond(t *testing.T) {
 // A few bytes may claim a huge length.
 func TestResponsesTakeNoMoreMemoryThanTheirLimit(t *testing.T) {
 	const limit = 1 << 20
-	endless := readerFunc(func(p []byte) (int, error) { return len(p), nil })
+	endless := io.LimitReader(readerFunc(func(p []byte) (int, error) { return len(p), nil }), 64*limit)
 	for name, row := range map[string]struct {
 		body   io.Reader
 		length int64
@@ -256,7 +256,9 @@ func TestLookEndsWithTheContextOrTheStallLimit(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.ErrorIs(t, err, errUserLeft)
 		start := time.Now()
-		_, _, err = Look(t.Context(), file, time.Minute)
+		late, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		_, _, err = Look(late, file, time.Minute)
 		assert.Equal(t, &TimeoutError{Stalled: true, Limit: time.Minute}, err)
 		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), time.Second)
 	})

@@ -58,8 +58,10 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 1000*time.Hour)
+				defer cancel()
 				var c clock
-				c.start(t.Context(), row.limits, row.body)
+				c.start(ctx, row.limits, row.body)
 				defer c.stop()
 				for _, do := range row.steps {
 					do(&c)

@@ -179,8 +179,9 @@ func TestEvidenceIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials, release := 0, make(chan struct{})
 		tr := NewTransport(&http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			<-release
+			if dials++; dials == 1 {
+				<-release
+			}
 			return nil, net.ErrClosed
 		}}, false)
 		w := tr.watch(t.Context(), Limits{}, true)
