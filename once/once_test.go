@@ -103,6 +103,22 @@ func TestStoreDoesNotSendAgainWhatWasCreatedUntilDelete(t *testing.T) {
 	})
 }
 
+// The ledger could not be told of the record, but the call itself knows of it.
+func TestACallWhoseRequestCreatedARecordNeverSaysThatThereIsNone(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(201, ""))
+		w.Ledger.fail = func(_ int, entry string) (bool, error) {
+			if strings.Contains(entry, "made") {
+				return false, errDisk
+			}
+			return false, nil
+		}
+		err := w.process(t).fails(t, "executed", job("a"))
+		assert.ErrorContains(t, err, "no list shows it")
+		assert.Equal(t, settle, time.Since(w.start))
+	})
+}
+
 // A call whose request created nothing does not send again, and leaves the name to any form.
 func TestStoreThatCreatedNothingSendsOnceAndFreesTheName(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
@@ -187,6 +203,23 @@ func TestStoreWaitsForTheText(t *testing.T) {
 			w.requireRecords(t, 1)
 		}, withoutText(c.missing))
 	}
+}
+
+func TestARecordWithoutItsTextIsReturnedAtTheEndOfTheWait(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(aicontent.TranscriptionsStore, 1, kit.ActThenStatus(504))
+		p := w.process(t, once.WithMaxWait(10*time.Second))
+		text, found, err := p.Transcriptions.Store(p, recording("a"))
+		require.NoError(t, err)
+		assert.False(t, found, "this call has created it")
+		assert.Empty(t, text.Result)
+		assert.Equal(t, 10*time.Second, time.Since(w.start))
+		_, err = p.Transcriptions.Find(w.process(t).within(t, 2500*time.Millisecond), "a")
+		require.NoError(t, err)
+		assert.Equal(t, 12500*time.Millisecond, time.Since(w.start))
+		require.NoError(t, p.Transcriptions.Delete(p, "a"), "which needs no text")
+		assert.Equal(t, 12500*time.Millisecond, time.Since(w.start))
+	}, withoutText(time.Hour))
 }
 
 // A text that the response to a create request lacked is the service's to add.

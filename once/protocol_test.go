@@ -137,6 +137,52 @@ func TestLedgerThatFailsWhileSendingCutsOffTheRequest(t *testing.T) {
 	}, kit.LatencyOn(aicontent.ImagesStore, 5*time.Minute))
 }
 
+// The result is worth a few seconds, and no more: the record is returned.
+func TestALedgerThatHangsHoldsNoResultUp(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+			if strings.Contains(string(entry), "made") {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			return w.Ledger.Put(ctx, key, entry, version)
+		}
+		w.processOn(t, &funcs{w.Ledger.Get, put}).creates(t, job("a"))
+		assert.Equal(t, 5*time.Second, time.Since(w.start))
+	})
+}
+
+// The margin begins with the Put, because others may see the announcement from then on.
+func TestARequestIsCutOffCountedFromTheBeginningOfItsLastAnnouncement(t *testing.T) {
+	for name, slow := range map[string]int{"the first announcement": 1, "a renewal": 2} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			var began time.Time
+			puts := 0
+			put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+				switch puts++; {
+				case puts > slow:
+					return "", errDisk
+				case puts == slow:
+					began = time.Now()
+					defer time.Sleep(time.Minute)
+				}
+				return w.Ledger.Put(context.WithoutCancel(ctx), key, entry, version)
+			}
+			var cut time.Duration
+			hook := aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
+				return func(aicontent.AttemptResult) {
+					if a.Operation == aicontent.ImagesStore {
+						cut = time.Since(began)
+					}
+				}, nil
+			})
+			p := w.processOn(t, &funcs{w.Ledger.Get, put}, once.WithMaxWait(0))
+			p.fails(t, "unknown, retryable", job("a"), hook)
+			assert.Equal(t, margin-15*time.Second, cut)
+		}, kit.LatencyOn(aicontent.ImagesStore, 10*time.Minute))
+	}
+}
+
 // An announcement counts from the beginning of its Put, because others may see it from then on. A Put that took too
 // long is none.
 func TestLedgerThatIsSlowMakesNoAnnouncement(t *testing.T) {
@@ -159,7 +205,8 @@ func TestLedgerThatIsSlowMakesNoAnnouncement(t *testing.T) {
 			}
 			return w.Ledger.Put(context.WithoutCancel(ctx), key, entry, version)
 		}
-		w.processOn(t, &funcs{w.Ledger.Get, put}).fails(t, "not executed, retryable", job("b"))
+		err = w.processOn(t, &funcs{w.Ledger.Get, put}).fails(t, "not executed, retryable", job("b"))
+		assert.ErrorContains(t, err, "images.store: the ledger failed", "the attempt is not made")
 		assert.Zero(t, w.requests(aicontent.ImagesStore))
 		_, notFound := p.Images.Find(p, "b")
 		require.ErrorIs(t, notFound, aicontent.ErrNotFound, "no call waits for it")
@@ -289,22 +336,25 @@ func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
 		"the entry cannot be read":           {`{`, 0, "unknown"},
 		"the other call left an empty entry": {entryOf(""), 0, "not executed"},
 	} {
-		bubbleOf(t, name, func(t *testing.T, w *world) {
-			p := w.process(t, once.WithMaxWait(0))
-			var searched sync.Once
-			hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (done, error) {
-				return func(aicontent.AttemptResult) {
-					searched.Do(func() {
-						for range c.records {
-							w.AddImage(listed("a"))
-						}
-						w.write(t, "a", c.entry)
-					})
-				}, nil
+		for search, faults := range map[string]int{"a search finds nothing": 0, "a search fails": 1} {
+			bubbleOf(t, search+", and "+name, func(t *testing.T, w *world) {
+				p := w.process(t, once.WithMaxWait(0))
+				w.FaultOn(aicontent.ImagesList, faults, kit.Status(401, `{}`))
+				var searched sync.Once
+				hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (done, error) {
+					return func(aicontent.AttemptResult) {
+						searched.Do(func() {
+							for range c.records {
+								w.AddImage(listed("a"))
+							}
+							w.write(t, "a", c.entry)
+						})
+					}, nil
+				})
+				_, err := p.Images.Find(p, "a", hook)
+				assert.Equal(t, c.want, outcome(err), "%v", err)
 			})
-			_, err := p.Images.Find(p, "a", hook)
-			assert.Equal(t, c.want, outcome(err), "%v", err)
-		})
+		}
 	}
 }
 
