@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -685,6 +686,67 @@ func TestAnErrorHasOneOutcomeInItsText(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, http.StatusForbidden, response.StatusCode, "the response stays in the error")
 	})
+}
+
+// As long as the ledger announces the request, other calls wait for its record: the error says so.
+func TestARefusalIsUnknownIfTheAnnouncementCannotBeTakenBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.Ledger.fail = func(n int, _ string) (bool, error) {
+			if n > 1 {
+				return false, errDisk
+			}
+			return false, nil
+		}
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
+		err := w.process(t).fails(t, "unknown, retryable", job("a"))
+		assert.ErrorContains(t, err, errDisk.Error())
+		assert.Equal(t, w.start.Add(margin+settle).UTC(), err.Until)
+	})
+}
+
+// This process was suspended, and another one has announced a request of its own.
+func TestARefusalIsNotSaidBesideTheRequestOfAnotherCall(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		time.AfterFunc(20*time.Second, func() { w.write(t, "a", openUntil(17)) })
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
+		err := w.process(t, once.WithMaxWait(0)).fails(t, "unknown, retryable", job("a"))
+		assert.ErrorIs(t, err, once.ErrMaxWait)
+		assert.Equal(t, w.start.Add(17*time.Minute).UTC(), err.Until)
+	}, kit.LatencyOn(aicontent.ImagesStore, 25*time.Second))
+}
+
+// A response may arrive whole although its request was cut off: the record is returned.
+func TestAResponseThatArrivesAfterTheCutOffIsReturned(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.Ledger.fail = func(n int, _ string) (bool, error) {
+			if n > 1 && time.Since(w.start) < 2*time.Minute {
+				return false, errDisk
+			}
+			return false, nil
+		}
+		deaf := aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method != http.MethodPost {
+					return next.RoundTrip(req)
+				}
+				resp, err := next.RoundTrip(req.WithContext(context.WithoutCancel(req.Context())))
+				if err == nil {
+					var body []byte
+					body, err = io.ReadAll(resp.Body)
+					resp.Body = io.NopCloser(bytes.NewReader(body))
+				}
+				return resp, err
+			})
+		})
+		client, err := once.New(w.Client(deaf), w.Ledger)
+		require.NoError(t, err)
+		image, found, err := client.Images.Store(t.Context(), job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		assert.NotEmpty(t, image.ID)
+		assert.Equal(t, 3*time.Minute, time.Since(w.start))
+		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
+	}, kit.LatencyOn(aicontent.ImagesStore, 3*time.Minute))
 }
 
 // Several records with the name: none of them can be told to be the one that is meant.
