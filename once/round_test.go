@@ -180,6 +180,16 @@ func TestACallUsesTheTimeThatItHas(t *testing.T) {
 	}
 }
 
+// A record of a few seconds takes a few seconds, however long the call has waited for an earlier request.
+func TestTheLooksOfACallBeginAgainAfterItsOwnRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.write(t, "a", openUntil(1))
+		w.FaultOn(aicontent.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
+		w.process(t).creates(t, job("a"))
+		assert.Equal(t, time.Minute+3*time.Second, time.Since(w.start))
+	})
+}
+
 // A ledger that hangs in a pause holds no call up for longer than the pause.
 func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
 	for name, c := range map[string]struct {
