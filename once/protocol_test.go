@@ -340,7 +340,9 @@ func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
 		for search, faults := range map[string]int{"a search finds nothing": 0, "a search fails": 1} {
 			bubbleOf(t, search+", and "+name, func(t *testing.T, w *world) {
 				p := w.process(t, once.WithMaxWait(0))
-				w.FaultOn(aicontent.ImagesList, faults, kit.Status(401, `{}`))
+				if faults > 0 {
+					w.FaultOn(aicontent.ImagesList, faults, kit.Status(401, `{}`))
+				}
 				var searched sync.Once
 				hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (done, error) {
 					return func(aicontent.AttemptResult) {
