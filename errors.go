@@ -481,7 +481,7 @@ func exceeded(kind engine.Kind, err error) error {
 	switch {
 	case errors.Is(err, engine.ErrTooLarge):
 		option = "WithMaxResponseSize"
-	case !isLate:
+	case !isLate || errors.Is(err, context.Canceled): // whose cause may be the timeout of another call
 		return err
 	case late.Stalled:
 		option = "WithStallTimeout"

@@ -15,7 +15,6 @@ import (
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,7 +178,6 @@ var (
 	works     = status(200, fakes.StoredImage)
 	errClosed = errors.New("closed")
 	elsewhere = "https://elsewhere.example.com/"
-	nowhere   = "https://[::1/%zz"
 )
 
 // rows has, for each row of the table of OutcomeOf, the situations that it speaks of.
@@ -563,26 +561,6 @@ func TestOutcomesHaveNames(t *testing.T) {
 	} {
 		assert.Equal(t, name, outcome.String())
 	}
-}
-
-// refusedStream has the shape of the HTTP/2 stream error that a RoundTripper may return.
-type refusedStream struct {
-	StreamID uint32
-	Code     uint32
-	Cause    error
-}
-
-func (e refusedStream) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
-
-// As fills a struct with the same fields, as net/http's error does.
-func (e refusedStream) As(target any) bool {
-	to := reflect.ValueOf(target).Elem()
-	if to.Kind() != reflect.Struct || !to.FieldByName("StreamID").IsValid() {
-		return false
-	}
-	to.FieldByName("StreamID").SetUint(uint64(e.StreamID))
-	to.FieldByName("Code").SetUint(uint64(e.Code))
-	return true
 }
 
 // What is no record must never look like a success that was paid for, and proves nothing.

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"go/ast"
+	"go/scanner"
 	"go/token"
 	"maps"
 	"path"
@@ -109,6 +110,44 @@ func TestNoLineHasMoreThan120Columns(t *testing.T) {
 			n++
 			columns := utf8.RuneCountInString(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
 			assert.LessOrEqual(t, columns, 120, "%s:%d", file, n)
+		}
+	}
+}
+
+// weights are the largest numbers of tokens, without comments and tests. A change that needs more raises its number
+// here and says why, as CONTRIBUTING asks of a tolerance.
+var weights = map[string]int{"root": 18_400, "internal": 16_700, "once": 6_900}
+
+func TestWeightGrowsByDecisionOnly(t *testing.T) {
+	t.Parallel()
+	weight := map[string]int{}
+	for _, file := range sources(t) {
+		part := map[string]string{"..": "root", "../once": "once"}[path.Dir(file)]
+		switch {
+		case strings.Contains(file, "/fakes/"):
+			continue
+		case strings.HasPrefix(file, "../internal/"):
+			part = "internal"
+		}
+		weight[part] += tokensOf(t, file)
+	}
+	for part, tokens := range weight {
+		assert.LessOrEqual(t, tokens, weights[part], part)
+		assert.Greater(t, tokens, weights[part]*9/10, "%s: lower its number, so that it stays a limit", part)
+	}
+}
+
+// tokensOf returns the number of tokens in a file, without comments and line ends.
+func tokensOf(t *testing.T, file string) (count int) {
+	source := []byte(read(t, file))
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile(file, -1, len(source)), source, nil, 0)
+	for {
+		switch _, tok, literal := s.Scan(); {
+		case tok == token.EOF:
+			return count
+		case tok != token.SEMICOLON || literal != "\n":
+			count++
 		}
 	}
 }
