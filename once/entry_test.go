@@ -164,3 +164,17 @@ func TestEntryIsFreeWithoutARequestAndARecord(t *testing.T) {
 		assert.False(t, s.Free(), "%+v", s)
 	}
 }
+
+// foreign is an error of this call that wraps the error of another one.
+type foreign struct{ error }
+
+func (foreign) Outcome() aicontent.Outcome { return aicontent.OutcomeUnknown }
+func (foreign) Retryable() bool            { return true }
+func (f foreign) Unwrap() error            { return f.error }
+
+func TestAnErrorThatAnotherCallCausedSaysNothingOfTheRecord(t *testing.T) {
+	t.Parallel()
+	assert.True(t, notFound(aicontent.ErrNotFound))
+	assert.False(t, notFound(foreign{aicontent.ErrNotFound}))
+	assert.False(t, notFound(nil))
+}

@@ -139,11 +139,11 @@ func (s *slot) none(ctx context.Context, retryable bool, why error) error {
 // pause waits for some time, until another call has written the entry, or for the end of the turn of another call
 // unless that is nil. It returns an error if the context or WithMaxWait ends the call.
 func (s *slot) pause(ctx context.Context, wait time.Duration, turn <-chan struct{}) error {
-	if ended := whyEnded(ctx); ended != nil || wait <= 0 {
-		return ended
-	}
 	left := s.maxWait - s.waited
-	if left <= 0 {
+	switch {
+	case wait <= 0:
+		return nil
+	case left <= 0:
 		return ErrMaxWait
 	}
 	if s.logger != nil && s.waited == 0 && s.open() {
