@@ -20,7 +20,7 @@ func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	)
 }
 
-// patient is for a deployment that may take twenty minutes to transcribe a recording.
+// patient is for a deployment with transcriptions of up to twenty minutes.
 func patient(baseURL, apiKey string) (*once.Client, error) {
 	client, err := aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithStoreTimeout(20*time.Minute),

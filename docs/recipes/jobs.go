@@ -27,7 +27,7 @@ type queue interface {
 }
 
 // work does one job after another until the queue returns an error. Any number of workers may share a queue, if they
-// share a ledger. With once.WithMaxWait(0), a job that has to wait does so in the queue, and the worker takes another.
+// share a ledger. With once.WithMaxWait(0), a job waits in the queue, and the worker takes another.
 func work(ctx context.Context, names *once.Client, q queue) error {
 	for {
 		j, err := q.Next(ctx)

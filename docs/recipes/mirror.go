@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -30,17 +31,19 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Writer.Write(p)
 }
 
-// save downloads a picture to a file, either whole or not at all: it writes to another name in the same folder, and so
-// in the same file system, then renames.
+// save downloads a picture to a file, either whole or not at all: it writes to another name in the same folder, which
+// is on the same file system, then renames. The file gets the usual mode. One of os.CreateTemp would be for its owner
+// alone.
 func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image, path string) (err error) {
-	part, err := os.CreateTemp(filepath.Dir(path), "*.part")
+	name := filepath.Join(filepath.Dir(path), rand.Text()+".part")
+	part, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
 			part.Close()
-			os.Remove(part.Name())
+			os.Remove(name)
 		}
 	}()
 	if _, err := client.Images.Download(ctx, image, &limited{part, largestPicture}); err != nil {
@@ -52,7 +55,7 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	if err := part.Close(); err != nil {
 		return err
 	}
-	return os.Rename(part.Name(), path)
+	return os.Rename(name, path)
 }
 
 // mirror makes a folder contain the pictures of all images. Nothing else may use the folder, and only one run at a

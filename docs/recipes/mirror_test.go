@@ -54,6 +54,14 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 	picture, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "image/png", http.DetectContentType(picture))
+	saved, err := os.Stat(path)
+	require.NoError(t, err)
+	usual, err := os.Create(filepath.Join(t.TempDir(), "usual.png"))
+	require.NoError(t, err)
+	defer usual.Close()
+	other, err := usual.Stat()
+	require.NoError(t, err)
+	assert.Equal(t, other.Mode(), saved.Mode(), "who may read it")
 
 	sent.URL = srv.URL + "/pictures/none.png"
 	require.ErrorContains(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "none.png")), "404")
@@ -124,7 +132,7 @@ func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
 			return nil, nil
 		})},
 		"a middleware": {aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/7") {
 					return nil, another
 				}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,7 +37,10 @@ func TestTranscribeObjectIsNeverChunkedAndMayBeSentAgain(t *testing.T) {
 			client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxBackoff: time.Millisecond}))
 			names, err := once.New(client, once.InMemory())
 			require.NoError(t, err)
-			transcription, err := transcribeObject(t.Context(), names, bucket, "2024/a.mp3", "4711")
+			transcribe := func(key, name string) (*aicontent.Transcription, error) {
+				return transcribeObject(t.Context(), names, bucket, key, name, slog.New(slog.DiscardHandler))
+			}
+			transcription, err := transcribe("2024/a.mp3", "4711")
 			require.NoError(t, err)
 			assert.Equal(t, "4711", transcription.Name)
 			require.Len(t, srv.Transcriptions(), 1)
@@ -45,14 +49,31 @@ func TestTranscribeObjectIsNeverChunkedAndMayBeSentAgain(t *testing.T) {
 			assert.Equal(t, "a.mp3", upload.Name)
 			assert.Equal(t, "audio/mpeg", upload.ContentType)
 
-			_, err = transcribeObject(t.Context(), names, bucket, "2024/b.mp3", "4712")
+			_, err = transcribe("2024/b.mp3", "4712")
 			require.ErrorIs(t, err, fs.ErrNotExist)
 			require.ErrorIs(t, err, aicontent.ErrFile)
-			_, err = transcribeObject(t.Context(), names, bucket, "2024", "4713")
+			_, err = transcribe("2024", "4713")
 			require.ErrorContains(t, err, "is a directory")
-			_, err = transcribeObject(t.Context(), names, bucket, "2024/empty.mp3", "4714")
+			_, err = transcribe("2024/empty.mp3", "4714")
 			require.ErrorContains(t, err, "must not be empty")
 			assert.Len(t, srv.Records(), 1)
 		})
 	}
+}
+
+func TestTranscribeObjectLogsItsProgressEveryTenSeconds(t *testing.T) {
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+		bucket := memblob.OpenBucket(nil)
+		defer bucket.Close()
+		recording := append([]byte("ID3"), make([]byte, 25<<20)...)
+		require.NoError(t, bucket.WriteAll(t.Context(), "a.mp3", recording, nil))
+		var log strings.Builder
+		to := slog.New(slog.NewTextHandler(&log, nil))
+		_, err := transcribeObject(t.Context(), onceClient(t, srv), bucket, "a.mp3", "4711", to)
+		require.NoError(t, err)
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		require.Len(t, lines, 3)
+		assert.Regexp(t, `object=a.mp3 sent=1\d{7} of=26214403 attempt=1$`, lines[0])
+		assert.Contains(t, lines[2], "sent=26214403 of=26214403")
+	}, aicontenttest.SlowUpload(1<<20))
 }

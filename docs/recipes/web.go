@@ -21,7 +21,7 @@ func recordingName(r *http.Request) string { return "web-" + r.PathValue("id") }
 
 // passOn handles PUT /recordings/{id}: it streams the body to the service as it arrives. The page with the form has the
 // ID, from rand.Text, so a form that is submitted twice makes one transcription.
-func passOn(names *once.Client) http.HandlerFunc {
+func passOn(client *aicontent.Client, names *once.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 { // the upload would be chunked, which some deployments refuse
 			http.Error(w, "the request has no Content-Length", http.StatusLengthRequired)
@@ -38,6 +38,9 @@ func passOn(names *once.Client) http.HandlerFunc {
 		file.Size = r.ContentLength
 		params := aicontent.TranscriptionStoreParams{Name: recordingName(r), File: file}
 		transcription, _, err := names.Transcriptions.Store(ctx, params, aicontent.WithStallTimeout(30*time.Second))
+		if err == nil && transcription.Result == "" { // the service has responded before the text was there
+			transcription, err = client.Transcriptions.Wait(ctx, transcription.ID)
+		}
 		if err != nil {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return

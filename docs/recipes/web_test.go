@@ -22,7 +22,7 @@ import (
 func uploads(t *testing.T, srv *aicontenttest.Server) http.Handler {
 	names := onceClient(t, srv)
 	mux := http.NewServeMux()
-	mux.HandleFunc("PUT /recordings/{id}", passOn(names))
+	mux.HandleFunc("PUT /recordings/{id}", passOn(srv.Client(), names))
 	mux.HandleFunc("GET /recordings/{id}", result(names))
 	return mux
 }
@@ -51,6 +51,15 @@ func TestPassOnStoresAFormSentTwiceOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 	assert.Len(t, srv.Records(), 1, "the same form sent twice")
 	assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
+}
+
+func TestPassOnSendsATextThatComesLate(t *testing.T) {
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+		recorder := httptest.NewRecorder()
+		body := strings.NewReader("a voice message")
+		uploads(t, srv).ServeHTTP(recorder, httptest.NewRequest(http.MethodPut, "/recordings/4711", body))
+		assert.Contains(t, recorder.Body.String(), "No transcript")
+	}, aicontenttest.LateResult)
 }
 
 // Whoever sends a visitor the address of a recording must not run a script in the visitor's browser.

@@ -27,7 +27,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ledger := once.Dir(flag.Arg(0)).(once.Lister) // or NewLedger(db)
+	ledger := once.Dir(flag.Arg(0)).(once.Lister) // or sqlledger.New(db)
 	fmt.Println("OPEN UNTIL           MADE                 ID         NAME")
 	err := list(context.Background(), os.Stdout, ledger, true)
 	if *all {
