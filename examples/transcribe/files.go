@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -162,23 +163,16 @@ func save(path, text string) error {
 }
 
 func write(path, text string) error {
-	f, err := temporary(path)
+	f, err := unfinished.create(path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // It fails if the file was renamed.
+	defer unfinished.remove(f) // It fails if the file was renamed.
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// temporary makes the file that becomes the text when it is whole. Its name has all characters of the text's name, and
-// is longer: if the file system accepts it, it accepts the other one.
-func temporary(path string) (*os.File, error) {
-	name := "." + filepath.Base(path) + "." + rand.Text()[:8]
-	return os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 }
 
 // savable returns an error if save could not write a text. It makes the directory.
@@ -189,9 +183,49 @@ func savable(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := temporary(path)
+	f, err := unfinished.create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(f.Close(), unfinished.remove(f))
+}
+
+// unfinished are the files that become texts when they are whole. If an interrupted program does not end in time,
+// it removes them.
+var unfinished temporaries
+
+type temporaries struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+// create creates the file of a text. Its name has all characters of the text's name, and is longer: if the file system
+// accepts it, it accepts the other one.
+func (t *temporaries) create(path string) (*os.File, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8])
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err == nil {
+		if t.paths == nil {
+			t.paths = make(map[string]bool)
+		}
+		t.paths[name] = true
+	}
+	return f, err
+}
+
+func (t *temporaries) remove(f *os.File) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.paths, f.Name())
+	return os.Remove(f.Name())
+}
+
+// removeAll removes all files, and lets no other be created: the program ends.
+func (t *temporaries) removeAll() {
+	t.mu.Lock()
+	for path := range t.paths {
+		os.Remove(path)
+	}
 }

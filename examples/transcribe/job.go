@@ -47,8 +47,9 @@ func (j *job) run(ctx context.Context) error {
 				if more.Err() != nil {
 					return nil
 				}
-				r.err = j.one(ctx, names, r)
-				j.view.lines.Printf("%s: %s", r, r.story())
+				if r.err = j.one(ctx, names, r); r.err != errInterrupted { // The summary counts those.
+					j.view.lines.Printf("%s: %s", r, r.story())
+				}
 				return j.verdict(r)
 			})
 		}
@@ -130,10 +131,25 @@ func (j *job) transcribe(
 		}, aicontent.WithProgress(flight.progress))
 		sent := flight.last.Load().Total > 0
 		r.billed = r.billed || sent && !found && aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted
+		if err == nil && !found && t.Result == "" && names == j.patient {
+			return j.awaitText(ctx, t.ID)
+		}
 	}
 	// Several records with the name have the same content, since the name is its hash.
 	if several, ok := errors.AsType[*aicontent.ConflictError](err); ok && len(several.IDs) > 1 {
 		return j.client.Transcriptions.Show(ctx, several.IDs[len(several.IDs)-1])
+	}
+	return t, err
+}
+
+// awaitText waits for the text of a new record for the settle time, as package once does for a found record. A silent
+// recording may never get one.
+func (j *job) awaitText(ctx context.Context, id aicontent.ID) (*aicontent.Transcription, error) {
+	waiting, cancel := context.WithTimeout(ctx, j.settle)
+	defer cancel()
+	t, err := j.client.Transcriptions.Wait(waiting, id)
+	if t != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return t, nil
 	}
 	return t, err
 }

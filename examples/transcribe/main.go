@@ -27,11 +27,19 @@ const exitDone, exitSomeFailed, exitUsage, exitInterrupted = 0, 1, 2, 130
 const grace = 900 * time.Millisecond
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		stop() // A second interrupt ends the program at once.
-		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
-	})
+	ctx, interrupt := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		interrupt()
+		select {
+		case <-signals: // A second interrupt ends the program at once.
+		case <-time.After(grace):
+		}
+		unfinished.removeAll()
+		os.Exit(exitInterrupted)
+	}()
 	signal.Ignore(syscall.SIGPIPE) // Without a reader, printing fails, and the uploads in flight end as usual.
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -9,6 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -44,7 +47,25 @@ func transcribe(t *testing.T, status int, args ...string) (stdout, stderr string
 	t.Helper()
 	var out, messages bytes.Buffer
 	assert.Equal(t, status, run(t.Context(), args, &out, &messages), &messages)
+	requireSum(t, messages.String())
 	return out.String(), messages.String()
+}
+
+// requireSum requires that the numbers of a summary, if there is one, add up to the number of files.
+func requireSum(t *testing.T, stderr string) {
+	t.Helper()
+	_, totals, _ := strings.Cut(stderr, "\nFiles: ")
+	totals, _, _ = strings.Cut(totals, "\n")
+	sum := 0
+	for i, number := range regexp.MustCompile(`\d+`).FindAllString(totals, -1) {
+		n, err := strconv.Atoi(number)
+		require.NoError(t, err)
+		if i == 0 {
+			n = -n
+		}
+		sum += n
+	}
+	require.Zero(t, sum, stderr)
 }
 
 // deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a
@@ -133,13 +154,6 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 	assert.Empty(t, srv.Requests())
 }
 
-func TestHelpExplainsTheFlags(t *testing.T) {
-	_, stderr := transcribe(t, exitDone, "-h")
-	for _, says := range []string{"[flags] FILE|FOLDER...", "-settle", "only one journal", "Exit status: 0"} {
-		assert.Contains(t, stderr, says)
-	}
-}
-
 func TestTextsAreSavedInTheirFiles(t *testing.T) {
 	srv, flags := deployment(t)
 	dir, out := t.TempDir(), t.TempDir()
@@ -192,7 +206,7 @@ func TestTextsThatCannotBePrintedEndTheRun(t *testing.T) {
 	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, "-j", "1", dir), full, &stderr))
 	assert.Contains(t, stderr.String(), "0.wav: the texts cannot be printed: no space left on device\n")
 	assert.Contains(t, stderr.String(), "Stopped: the texts cannot be printed.")
-	assert.Contains(t, stderr.String(), "Made: 1. Found: 0. Not tried: 2. Failed: 1.")
+	assert.Contains(t, stderr.String(), "Made: 0. Found: 0. Not tried: 2. Failed: 1.\nBilled: 1.\n")
 	assert.Len(t, srv.Records(), 1)
 
 	out := t.TempDir()
@@ -213,7 +227,7 @@ func TestABrokenPipeEndsTheRun(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	_ = cmd.Run()
 	assert.Equal(t, exitSomeFailed, cmd.ProcessState.ExitCode(), &stderr)
-	assert.Contains(t, stderr.String(), "Made: 1. Found: 0. Not tried: 2. Failed: 1.")
+	assert.Contains(t, stderr.String(), "Made: 0. Found: 0. Not tried: 2. Failed: 1.\nBilled: 1.\n")
 	assert.Len(t, srv.Records(), 1)
 }
 
@@ -245,12 +259,34 @@ func TestAnInterruptEndsTheProgramAndTheNextRunContinues(t *testing.T) {
 			_ = cmd.Wait()
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
 			assert.Contains(t, stderr.String(), "Interrupted: 1.")
+			assert.NotContains(t, stderr.String(), "a.wav: ", "the summary says it")
+			requireSum(t, stderr.String())
 
 			_, again := transcribe(t, exitDone, flags...)
 			assert.Regexp(t, c.says, again)
 			assert.NotContains(t, again, "its text is not there yet")
 			assert.Len(t, srv.Records(), 1)
 		})
+	}
+}
+
+// While it looks for recordings, the program tries for each text whether it can be saved. A second interrupt ends it
+// at once.
+func TestAnInterruptLeavesNoStrayFile(t *testing.T) {
+	_, flags := deployment(t)
+	dir, out := folder(t, 3000), t.TempDir()
+	texts := filepath.Join(out, filepath.Base(dir))
+	for range 5 {
+		cmd := program(t.Context(), append(flags, "-o", out, dir)...)
+		require.NoError(t, cmd.Start())
+		looking := func() bool { _, err := os.Stat(texts); return err == nil }
+		require.Eventually(t, looking, time.Minute, time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		_ = cmd.Wait()
+		require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+		require.Empty(t, names(t, texts))
+		require.NoError(t, os.Remove(texts))
 	}
 }
 

@@ -40,8 +40,8 @@ func printable(text string) string {
 func (r *recording) story() string {
 	switch r.err {
 	case nil:
-		return fmt.Sprintf("%s, id %s", strings.ToLower(r.bill()), r.id)
-	case errLater, errInterrupted:
+		return fmt.Sprintf("%s, id %s", strings.ToLower(r.status()), r.id)
+	case errLater:
 		return r.err.Error()
 	}
 	return "failed: " + explain(r.err)
@@ -49,28 +49,17 @@ func (r *recording) story() string {
 
 // status returns the word under which the summary counts the recording.
 func (r *recording) status() string {
-	switch r.err {
-	case nil:
-		return "Done"
-	case errNotTried:
+	switch {
+	case r.err == nil && r.billed:
+		return "Made"
+	case r.err == nil:
+		return "Found"
+	case r.err == errNotTried:
 		return "Not tried"
-	case errLater, errInterrupted:
+	case r.err == errLater, r.err == errInterrupted:
 		return "Interrupted"
 	}
 	return "Failed"
-}
-
-// bill says whether this run was billed for the record.
-func (r *recording) bill() string {
-	switch {
-	case r.billed && r.id == "":
-		return "Perhaps made"
-	case r.billed:
-		return "Made"
-	case r.id != "":
-		return "Found"
-	}
-	return ""
 }
 
 // explain returns the reason why a recording failed, and the state of its text.
@@ -97,16 +86,22 @@ func explain(err error) string {
 	return printable(text)
 }
 
-// summarize prints the failures and the totals, and reports whether all texts are there.
+// summarize prints the failures and the totals, and reports whether all texts are there. The first line of the totals
+// counts each file once. The second one counts the records that this run has made, whatever became of their texts.
 func summarize(w io.Writer, recordings []*recording, stopped error) bool {
 	if stopped != nil {
 		fmt.Fprintf(w, "Stopped: %v.\n", stopped)
 	}
 	fmt.Fprintln(w)
-	count, again := make(map[string]int), 0
+	count, billed, perhaps, again := make(map[string]int), 0, 0, 0
 	for _, r := range recordings {
 		count[r.status()]++
-		count[r.bill()]++
+		switch {
+		case r.billed && r.id != "":
+			billed++
+		case r.billed:
+			perhaps++
+		}
 		if errors.Is(r.err, aicontent.ErrFile) || aicontent.Retryable(r.err) {
 			again++
 		}
@@ -115,14 +110,18 @@ func summarize(w io.Writer, recordings []*recording, stopped error) bool {
 		}
 	}
 	fmt.Fprintf(w, "Files: %d. Made: %d. Found: %d.", len(recordings), count["Made"], count["Found"])
-	for _, label := range []string{"Perhaps made", "Not tried", "Interrupted", "Failed"} {
+	for _, label := range []string{"Not tried", "Interrupted", "Failed"} {
 		if count[label] > 0 {
 			fmt.Fprintf(w, " %s: %d.", label, count[label])
 		}
+	}
+	fmt.Fprintf(w, "\nBilled: %d.", billed)
+	if perhaps > 0 {
+		fmt.Fprintf(w, " Perhaps billed: %d.", perhaps)
 	}
 	fmt.Fprintln(w)
 	if again += count["Not tried"] + count["Interrupted"]; again > 0 && stopped != errRefused {
 		fmt.Fprintf(w, "Run it again for %d of these.\n", again)
 	}
-	return count["Done"] == len(recordings)
+	return count["Made"]+count["Found"] == len(recordings)
 }
