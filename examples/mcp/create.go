@@ -22,7 +22,13 @@ func (t *tools) createImage(ctx context.Context, req *request, in imageArguments
 		Name: nameOf(in.Description, in), Description: in.Description, Resolution: in.Resolution,
 		Style: in.Style, Medium: in.Medium, Filter: in.Filter,
 	}
-	return create(ctx, t, req, t.names.Images.Store, params.Name, params)
+	whole := func(ctx context.Context, image *aicontent.Image) (*aicontent.Image, error) {
+		if image.URL != "" {
+			return image, nil
+		}
+		return t.client.Images.Wait(ctx, image.ID)
+	}
+	return create(ctx, t, req, t.names.Images.Store, whole, params.Name, params)
 }
 
 // nameOf returns the name of a record: words of the description, so that people and agents find it, and a hash of
@@ -53,10 +59,12 @@ func searchFor(text string) string {
 
 // create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request,
 // because it is billed all the same: the next call with the same arguments gets its record. A call that is cancelled
-// while it waits sends no request any more.
+// while it waits sends no request any more. Some services respond before a record is whole: then create waits, as long
+// as -wait says again.
 func create[P, T any](
 	ctx context.Context, t *tools, req *request,
-	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), name string, params P,
+	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error),
+	whole func(context.Context, *T) (*T, error), name string, params P,
 ) (*mcp.CallToolResult, any, error) {
 	veto := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
 		if a.Method != http.MethodPost {
@@ -75,7 +83,15 @@ func create[P, T any](
 		}
 		return nil, nil, fmt.Errorf("%w. Its name: %s", t.advise(known[aicontent.OutcomeOf(err)], err), name)
 	}
-	return nil, map[string]any{"name": name, "record": record, "billed_by_this_call": !found}, nil
+	result := map[string]any{"name": name, "record": record, "billed_by_this_call": !found}
+	waiting, cancel := context.WithTimeout(ctx, t.wait)
+	defer cancel()
+	if record, err = whole(waiting, record); err != nil {
+		result["incomplete"] = "The picture or the text is not there yet. The same call looks again, and costs nothing."
+	} else {
+		result["record"] = record
+	}
+	return nil, result, nil
 }
 
 // report notifies the agent of progress every ten seconds until stop is called, if it asked for that.

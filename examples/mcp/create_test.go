@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,4 +89,24 @@ func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 		assert.Equal(t, 1, requests(srv, aicontent.ImagesStore))
 		assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	})
+}
+
+func TestARecordIsReturnedWhenItIsWhole(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
+		assert.NotEmpty(t, a.mustCreate(t, "create_image", lighthouse(1)).Record.URL)
+		transcription := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
+		assert.NotEmpty(t, transcription.Record.Result)
+	}, aicontenttest.LateResult)
+}
+
+func TestARecordThatStaysIncompleteIsReturnedAsIncomplete(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		for _, billed := range []bool{true, false} {
+			text := a.must(t, "create_image", lighthouse(1))
+			assert.Contains(t, text, "The same call looks again, and costs nothing.")
+			assert.Contains(t, text, fmt.Sprintf(`"billed_by_this_call":%t`, billed))
+		}
+	}, aicontenttest.NullURLs)
 }

@@ -32,7 +32,13 @@ func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArgumen
 			sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)),
 		Description: in.Description, Language: in.Language, File: aicontent.FileFromBytes(path.Base(in.Path), data),
 	}
-	return create(ctx, t, req, t.names.Transcriptions.Store, params.Name, params)
+	whole := func(ctx context.Context, text *aicontent.Transcription) (*aicontent.Transcription, error) {
+		if text.Result != "" {
+			return text, nil
+		}
+		return t.client.Transcriptions.Wait(ctx, text.ID)
+	}
+	return create(ctx, t, req, t.names.Transcriptions.Store, whole, params.Name, params)
 }
 
 func (t *tools) isRecording(path string) bool {

@@ -41,7 +41,7 @@ func main() {
 	days := filepath.Join(*journal, "days")
 	check(os.MkdirAll(days, 0o700))
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	t := &tools{budget: &budget{days, *limit}, log: log}
+	t := &tools{budget: &budget{days, *limit}, log: log, wait: *wait}
 	var err error
 	t.client, err = aicontent.NewClientFromEnv(aicontent.WithLogger(log), aicontent.WithAttemptHook(t.budget.attempt))
 	check(err)

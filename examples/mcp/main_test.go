@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -168,33 +166,4 @@ func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 			require.NoError(t, cmd.Wait())
 		})
 	}
-}
-
-func TestTheConfigurationInREADMEWorks(t *testing.T) {
-	srv, env := deployment(t)
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(text)
-	require.NotNil(t, block)
-	var config struct {
-		Servers map[string]struct {
-			Command string            `json:"command"`
-			Args    []string          `json:"args"`
-			Env     map[string]string `json:"env"`
-		} `json:"mcpServers"`
-	}
-	require.NoError(t, json.Unmarshal(block[1], &config))
-	entry := config.Servers["aicontent"]
-	assert.Equal(t, "mcp", filepath.Base(entry.Command))
-	root := recordings(t, 1)
-	mine := strings.NewReplacer("/home/me/recordings", root.Name(), "/home/me/journal", t.TempDir())
-	for _, name := range []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY"} {
-		assert.Contains(t, entry.Env, name)
-	}
-	assert.Len(t, entry.Env, 2)
-	cmd, stderr := program(t, env, strings.Split(mine.Replace(strings.Join(entry.Args, "\n")), "\n")...)
-	a := dial(t, cmd)
-	a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
-	require.NoError(t, a.Close(), stderr)
-	assert.Len(t, srv.Records(), 1)
 }

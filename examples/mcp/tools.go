@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
@@ -20,6 +21,7 @@ type tools struct {
 	budget *budget
 	folder *os.Root // of recordings; nil for none
 	log    *slog.Logger
+	wait   time.Duration // for a record; a create request may take longer
 }
 
 type (

@@ -59,7 +59,7 @@ func startAgent(
 	names, err := once.New(client, ledger[0], once.WithSettleTime(settleTime), once.WithMaxWait(patience))
 	require.NoError(t, err)
 	here, there := mcp.NewInMemoryTransports()
-	all := &tools{client, names, b, root, slog.New(slog.DiscardHandler)}
+	all := &tools{client, names, b, root, slog.New(slog.DiscardHandler), patience}
 	server, err := all.server().Connect(t.Context(), there, nil)
 	require.NoError(t, err)
 	a := &agent{}
@@ -314,38 +314,21 @@ func TestAPathOutOfTheFolderIsRefused(t *testing.T) {
 	})
 }
 
-func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
+func TestToolsThatCreateSayThatTheyCostMoney(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		with, err := startAgent(t, srv, t.TempDir(), 17, recordings(t, 1)).ListTools(t.Context(), nil)
+		list, err := startAgent(t, srv, t.TempDir(), 17, recordings(t, 1)).ListTools(t.Context(), nil)
 		require.NoError(t, err)
-		without, err := startAgent(t, srv, t.TempDir(), 17, nil).ListTools(t.Context(), nil)
-		require.NoError(t, err)
-		assert.Len(t, without.Tools, len(with.Tools)-2, "without a folder there is nothing to transcribe")
-		var all []string
-		schemas := make(map[string]any)
-		for _, tool := range with.Tools {
-			hints, cost := tool.Annotations, "Free."
-			if !hints.ReadOnlyHint {
-				cost = "COSTS MONEY: a new record is billed, at most 17 a day."
-				assert.False(t, *hints.DestructiveHint, tool.Name)
+		var costly []string
+		for _, tool := range list.Tools {
+			if !tool.Annotations.ReadOnlyHint {
+				assert.Contains(t, tool.Description, "COSTS MONEY: a new record is billed, at most 17 a day.")
+				costly = append(costly, tool.Name)
 			}
-			assert.Contains(t, tool.Description, cost)
-			assert.True(t, hints.IdempotentHint, tool.Name)
-			assert.Equal(t, !hints.ReadOnlyHint, *hints.OpenWorldHint, tool.Name)
-			all = append(all, fmt.Sprint(tool.Name, " ", hints.ReadOnlyHint))
-			schemas[tool.Name] = tool.InputSchema
 		}
-		assert.ElementsMatch(t, all, []string{
-			"create_image false", "transcribe_file false", "list_folder true", "show_image true",
-			"show_transcription true", "list_images true", "list_transcriptions true",
-		})
-		properties := schemas["create_image"].(map[string]any)["properties"].(map[string]any)
-		for property, want := range map[string]string{
-			"resolution": "1024x1024", "style": "pixel_art", "medium": "watercolor", "filter": "sepia",
-		} {
-			assert.Contains(t, properties[property].(map[string]any)["enum"], want)
-		}
-		assert.Contains(t, fmt.Sprint(properties["again"]), "2 creates and bills a second one")
+		assert.ElementsMatch(t, []string{"create_image", "transcribe_file"}, costly)
+		list, err = startAgent(t, srv, t.TempDir(), 17, nil).ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		assert.Len(t, list.Tools, 5, "without a folder there is nothing to transcribe")
 	})
 }
 
@@ -458,14 +441,6 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 // noUse is the next step if the same call would fail again.
 const noUse = "The same call would fail again: change the arguments or ask the user."
 
-func TestAWrongKeyIsLeftToTheUser(t *testing.T) {
-	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		srv.FaultN(100, aicontenttest.Status(401, `{"message":"Unauthenticated."}`))
-		text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
-		assert.Contains(t, text, "Nothing was created. "+noUse)
-	})
-}
-
 func TestNothingIsCreatedWithoutAConnection(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		srv.RefuseConnections(100)
@@ -488,23 +463,6 @@ func TestAWrongValueCostsNoRequest(t *testing.T) {
 			}
 		}
 		assert.Empty(t, srv.Requests())
-	})
-}
-
-func TestANameIsFoundAgainByTheWordsOfTheDescription(t *testing.T) {
-	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
-		long := strings.Repeat("A lighthouse, in the <b>fog</b>! ", 20)
-		for _, arguments := range []map[string]any{lighthouse(1), {"description": long, "resolution": "256x256"}} {
-			c := a.mustCreate(t, "create_image", arguments)
-			assert.Equal(t, c.Name, c.Record.Name)
-			assert.Equal(t, c.Name, a.mustCreate(t, "create_image", arguments).Name)
-			assert.Regexp(t, `^mcp-[a-z0-9-]{8,60}-[0-9a-f]{32}$`, c.Name)
-			assert.Contains(t, a.must(t, "list_images", map[string]any{"name": "lighthouse"}), c.Record.ID)
-		}
-		c := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav", "description": "Talk of 灯台"})
-		assert.Regexp(t, `^mcp-talk-of-灯台-[0-9a-f]{32}$`, c.Name)
-		assert.Contains(t, a.must(t, "list_transcriptions", map[string]any{"name": "灯台"}), c.Record.ID)
 	})
 }
 

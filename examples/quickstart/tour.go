@@ -52,7 +52,11 @@ func (t *tour) transcribe(ctx context.Context) (err error) {
 		return err
 	}
 	t.say("stored", "%s (id %s)", t.transcription.Name, t.transcription.ID)
-	t.say("result", "%s", t.transcription.Result)
+	complete, err := waited(ctx, t.transcription.ID, t.client.Transcriptions.Wait)
+	if err != nil {
+		return err
+	}
+	t.say("result", "%s", complete.Result)
 	correction := aicontent.TranscriptionUpdateParams{Result: &spoken}
 	corrected, err := t.client.Transcriptions.Update(ctx, t.transcription.ID, correction)
 	if err == nil {
@@ -73,6 +77,16 @@ func (t *tour) draw(ctx context.Context) (err error) {
 	}
 	t.say("stored", "%s (id %s, %s)", t.image.Name, t.image.ID, params.Resolution.Label())
 	return nil
+}
+
+// waited returns a record with its text or picture. Some services respond to Store before these are there.
+func waited[T any](
+	ctx context.Context, id aicontent.ID,
+	wait func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error),
+) (*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	return wait(ctx, id)
 }
 
 type finder[T any] = func(context.Context, string, ...aicontent.CallOption) (*T, error)
@@ -121,7 +135,10 @@ func (t *tour) change(ctx context.Context) error {
 
 // save comes last, because pictures may be on a host that cannot be reached from here.
 func (t *tour) save(ctx context.Context) error {
-	_, err := t.client.Images.Download(ctx, t.image, t.picture)
+	image, err := waited(ctx, t.image.ID, t.client.Images.Wait)
+	if err == nil {
+		_, err = t.client.Images.Download(ctx, image, t.picture)
+	}
 	if err = cmp.Or(err, t.picture.Close()); err != nil {
 		return err
 	}

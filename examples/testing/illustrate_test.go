@@ -11,14 +11,17 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// newNames returns what Illustrate has in production, but for the ledger, which is forgotten with the test.
-func newNames(t *testing.T, client *aicontent.Client) *once.Client {
+// illustrate calls Illustrate as in production, but with a ledger that is forgotten with the test.
+func illustrate(t *testing.T, srv *aicontenttest.Server) func(headline string) (string, error) {
 	t.Helper()
+	client := srv.Client()
 	names, err := once.New(client, once.InMemory())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return func(headline string) (string, error) {
+		return Illustrate(t.Context(), client, names, "4711", headline)
+	}
 }
 
 func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
@@ -30,22 +33,19 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 		aicontenttest.HTMLPage(502),
 	} {
 		t.Run(fault.Name, func(t *testing.T) {
-			// In a bubble the waits for what may still become a picture take no time.
+			// In a bubble, waiting takes no time.
 			synctest.Test(t, func(t *testing.T) {
-				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.LateResult)
 				srv.FaultOn(aicontent.ImagesStore, 1, fault)
-				names := newNames(t, srv.Client())
-				url, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor")
+				run := illustrate(t, srv)
+				url, err := run("A whale in the harbor")
 				if aicontent.Retryable(err) { // the queue runs the job again
-					url, err = Illustrate(t.Context(), names, "4711", "A whale in the harbor")
+					url, err = run("A whale in the harbor")
 				}
-				if err != nil {
-					t.Fatal(err)
+				if err != nil || url != srv.URL+"/pictures/1.png" {
+					t.Errorf("the picture is at %q; error %v", url, err)
 				}
-				if url != srv.URL+"/pictures/1.png" {
-					t.Errorf("the picture is at %q", url)
-				}
-				if n := len(srv.Records()); n != 1 {
+				if n := len(srv.Created()); n != 1 {
 					t.Errorf("%d pictures were made, and paid for", n)
 				}
 			})
@@ -56,28 +56,24 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 func TestIllustrateSaysWhenItIsNotLetIn(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	srv.Fault(aicontenttest.Status(403, `{"message":"No credit left."}`))
-	_, err := Illustrate(t.Context(), newNames(t, srv.Client()), "4711", "A whale in the harbor")
-	if !errors.Is(err, aicontent.ErrForbidden) {
+	if _, err := illustrate(t, srv)("A whale in the harbor"); !errors.Is(err, aicontent.ErrForbidden) {
 		t.Errorf("want an error that is ErrForbidden, got %v", err)
-	}
-	if len(srv.Images()) != 0 {
-		t.Errorf("there are pictures: %v", srv.Images())
 	}
 }
 
 // A headline that was changed must not go out with the picture of the old one.
 func TestIllustrateNoticesAnotherHeadline(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	names := newNames(t, srv.Client())
-	if _, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor"); err != nil {
+	run := illustrate(t, srv)
+	if _, err := run("A whale in the harbor"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Illustrate(t.Context(), names, "4711", "A whale in the canal")
+	_, err := run("A whale in the canal")
 	var conflict *aicontent.ConflictError
 	if !errors.As(err, &conflict) || len(conflict.IDs) != 1 {
 		t.Fatalf("want a ConflictError with an ID, got %v", err)
 	}
-	if n := len(srv.Records()); n != 1 {
+	if n := len(srv.Created()); n != 1 {
 		t.Errorf("%d pictures were made, and paid for", n)
 	}
 }
