@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"html"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,18 +12,13 @@ import (
 // charts draw some of a run's figures, by file name. One is nil if the run has none of them.
 var charts = map[string]func(*Results) *chart{"faults.svg": faultsChart, "memory.svg": memoryChart}
 
-// drawAll draws the charts into the directory, and removes those of another run that this one has no figures for.
+// drawAll draws the charts into the directory, apart from those that the run has no figures for.
 func drawAll(dir string, r *Results) error {
 	for name, of := range charts {
-		path := filepath.Join(dir, name)
-		var err error
 		if c := of(r); c != nil {
-			err = replaceFile(path, []byte(c.svg()))
-		} else {
-			err = os.RemoveAll(path)
-		}
-		if err != nil {
-			return err
+			if err := replaceFile(filepath.Join(dir, name), []byte(c.svg())); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -129,19 +129,19 @@ func run(ctx context.Context, quick bool, only, out string) error {
 // results is where the results of the last full run are.
 const results = "results"
 
-// usable returns a usage error if results must not be written to the directory: it has other files than those of an
-// earlier run, or the results of a full run, which are quoted elsewhere, and this one is partial.
+// usable returns a usage error if results must not be written to the directory. A run may replace the results of an
+// earlier run, unless it is partial: a full run takes a quiet machine several minutes.
 func usable(dir string, partial bool) error {
 	entries, err := os.ReadDir(dir)
 	if dir == "" || errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
-	r, err := readJSON(filepath.Join(dir, "results.json"))
+	report, _ := os.ReadFile(filepath.Join(dir, "results.md"))
 	switch {
-	case err != nil:
-		return usagef("-out: %s must be new, empty, or hold the results of an earlier run: %w", dir, err)
-	case partial && !r.Quick && r.Only == "":
-		return usagef("-out: %s holds the results of a full run, which -quick and -only do not replace", dir)
+	case partial:
+		return usagef("-out: %s must be new or empty with -quick and -only", dir)
+	case !strings.HasPrefix(string(report), headline):
+		return usagef("-out: %s must be new, empty, or hold the results of an earlier run", dir)
 	}
 	return nil
 }

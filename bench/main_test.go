@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -62,7 +61,7 @@ func TestAStoppedRunLeavesNothingBehind(t *testing.T) {
 
 func TestWrongUseExitsWith2(t *testing.T) {
 	published := t.TempDir()
-	require.NoError(t, writeJSON(filepath.Join(published, "results.json"), &Results{Date: "2026-01-02"}))
+	require.NoError(t, writeMarkdown(filepath.Join(published, "results.md"), &Results{Date: "2026-01-02"}))
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -71,7 +70,7 @@ func TestWrongUseExitsWith2(t *testing.T) {
 		"an unknown flag":          {[]string{"-x"}, "flag provided but not defined: -x"},
 		"an unknown kind":          {[]string{"-only", "x"}, `-only: no work is named "x": must be one of calls, `},
 		"drawing of a measurement": {[]string{"-draw", "-quick"}, "-draw measures nothing"},
-		"published results":        {[]string{"-quick", "-out", published}, "holds the results of a full run"},
+		"published results":        {[]string{"-quick", "-out", published}, "must be new or empty with -quick"},
 		"nothing to draw":          {[]string{"-draw", "-out", t.TempDir()}, "-out: no results to draw: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,85 +84,41 @@ func TestWrongUseExitsWith2(t *testing.T) {
 	}
 }
 
-// A check of one kind of work must not take the place of results that took a quiet machine ten minutes, and no run that
-// of files of somebody else. It says so before it measures.
-func TestOnlyResultsThatMayGoAreReplaced(t *testing.T) {
-	const full, foreign = "holds the results of a full run", "must be new, empty, or hold the results of an earlier run"
+// A check must not take the place of results that took a quiet machine several minutes, and no run that of files of
+// somebody else. It says so before it measures.
+func TestOnlyResultsOfAnEarlierRunAreReplacedAndOnlyByAFullRun(t *testing.T) {
 	for name, c := range map[string]struct {
-		file          string
-		there         any
-		partial, full string // why it is refused; empty if it is not
+		file, text    string
+		partial, full bool // whether such a run may write
 	}{
-		"a full run":            {"results.json", &Results{Date: "2026-01-02"}, full, ""},
-		"a quick run":           {"results.json", &Results{Date: "2026-01-02", Quick: true}, "", ""},
-		"another kind":          {"results.json", &Results{Date: "2026-01-02", Only: "walk"}, "", ""},
-		"somebody's results":    {"results.json", map[string]any{"score": 7}, foreign, foreign},
-		"no results":            {"results.json", "not those of a run", foreign, foreign},
-		"somebody's memory.svg": {"memory.svg", "a picture", foreign, foreign},
-		"nothing there":         {"", nil, "", ""},
+		"nothing":               {partial: true, full: true},
+		"an earlier run":        {"results.md", markdown(&Results{Date: "2026-01-02"}), false, true},
+		"somebody's results":    {"results.md", "# The best SDK", false, false},
+		"somebody's memory.svg": {"memory.svg", "a picture", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, c.file)
-			var before []byte
-			if c.there != nil {
-				var err error
-				before, err = json.Marshal(c.there)
-				require.NoError(t, err)
-				require.NoError(t, os.WriteFile(path, before, 0o600))
+			if c.file != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600))
 			}
-			for _, partial := range []bool{false, true} {
-				refused := map[bool]string{false: c.full, true: c.partial}[partial]
-				if refused == "" {
-					assert.NoError(t, usable(dir, partial))
-					continue
-				}
-				err := run(t.Context(), partial, "", dir)
-				require.ErrorContains(t, err, "-out: "+dir+" "+refused)
-				after, err := os.ReadFile(path)
-				require.NoError(t, err)
-				assert.Equal(t, before, after)
-			}
+			assert.Equal(t, c.partial, usable(dir, true) == nil)
+			assert.Equal(t, c.full, usable(dir, false) == nil)
+			assert.NoError(t, usable(filepath.Join(dir, "new"), true))
 		})
 	}
-	assert.NoError(t, usable(filepath.Join(t.TempDir(), "new"), false))
 }
 
-// What a link in the directory points to is not the run's.
-func TestResultsAreNotWrittenThroughALink(t *testing.T) {
-	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
-	require.NoError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
-	path := filepath.Join(dir, "results.md")
-	if err := os.Symlink(other, path); err != nil {
-		t.Skip(err) // Windows may not allow it.
-	}
-	require.NoError(t, writeMarkdown(path, sampleResults()))
-	kept, err := os.ReadFile(other)
-	require.NoError(t, err)
-	assert.Equal(t, "of somebody else", string(kept))
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Len(t, files, 1)
-}
-
-// The results of one kind of work say so, and no chart of another run stands beside them.
 func TestTheResultsOfOneKindOfWorkSaySo(t *testing.T) {
 	dir := t.TempDir()
-	earlier := sampleResults()
-	earlier.Quick = true
-	require.NoError(t, writeJSON(filepath.Join(dir, "results.json"), earlier))
-	require.NoError(t, drawAll(dir, earlier))
 	require.NoError(t, run(t.Context(), true, "goroutines", dir))
+	require.NoError(t, redraw(dir))
 	var files []string
-	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	for _, path := range left {
-		files = append(files, filepath.Base(path))
+	for _, file := range left {
+		files = append(files, file.Name())
 	}
 	assert.Equal(t, []string{"results.json", "results.md"}, files)
-	r, err := readJSON(filepath.Join(dir, "results.json"))
-	require.NoError(t, err)
-	assert.Equal(t, "goroutines", r.Only)
 	text, err := os.ReadFile(filepath.Join(dir, "results.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), ", goroutines alone. Medians")

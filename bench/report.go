@@ -58,9 +58,12 @@ func writeMarkdown(path string, r *Results) error {
 	return replaceFile(path, []byte(markdown(r)))
 }
 
+// headline begins the first line of results.md.
+const headline = "# Measured on "
+
 func markdown(r *Results) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Measured on %s\n\n%s, %s, %d CPUs, %.0f s", r.Date, r.Go, r.Platform, r.CPUs, r.Seconds)
+	fmt.Fprintf(&b, headline+"%s\n\n%s, %s, %d CPUs, %.0f s", r.Date, r.Go, r.Platform, r.CPUs, r.Seconds)
 	if r.Quick {
 		b.WriteString(", quick: too few rounds for figures worth quoting")
 	}

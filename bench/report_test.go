@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/bench/clients"
@@ -144,14 +142,6 @@ func TestMarkdownHasEachFigureWithItsUnit(t *testing.T) {
 		assert.Contains(t, text, line, name)
 	}
 	assert.NotContains(t, text, "NaN")
-}
-
-func TestJSONCanBeReadBack(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "results.json")
-	require.NoError(t, writeJSON(path, sampleResults()))
-	got, err := readJSON(path)
-	require.NoError(t, err)
-	assert.Equal(t, sampleResults(), got)
 }
 
 func TestNumberKeepsThreeDigits(t *testing.T) {
