@@ -122,15 +122,6 @@ func (p *tab) open(summary string) {
 	p.do(chromedp.Click(chromedp.Search("//summary[text()='"+summary+"']")), chromedp.WaitVisible(css("details[open]")))
 }
 
-// theme sets what the visitor prefers: light or dark.
-func (p *tab) theme(name string) {
-	p.t.Helper()
-	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
-	})
-	require.NoError(p.t, err)
-}
-
 // is reports whether the expression is true on the page.
 func (p *tab) is(expression string) bool {
 	p.t.Helper()

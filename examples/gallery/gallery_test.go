@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -291,6 +292,22 @@ func TestPagesOfAListAreReachedByNumberEvenIfTheServiceHasOnlyCursors(t *testing
 			assert.NotContains(t, shown(second), "other")
 			says(t, f.get("/pictures?style=sketch&page=2"), "Nothing was found.")
 		})
+	}
+}
+
+func TestFormsSayThatAPressMayBeBilled(t *testing.T) {
+	f := newFixture(t)
+	for _, kind := range []string{"picture", "recording"} {
+		says(t, f.get("/new-"+kind), "The service may bill each new "+kind+".")
+	}
+}
+
+func TestRecordingsHaveTheirDates(t *testing.T) {
+	f := newFixture(t)
+	created := time.Date(2026, 1, 31, 14, 5, 0, 0, time.UTC)
+	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", CreatedAt: created}).ID
+	for _, path := range []string{"/recordings", "/recordings/" + id} {
+		says(t, f.get(path), "31 January 2026, 14:05 UTC")
 	}
 }
 
