@@ -1,11 +1,9 @@
 package recipes
 
 import (
-	"context"
 	"log"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,27 +77,4 @@ func TestReadyNeitherRetriesNorHidesARefusedKey(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, ready(t.Context(), stranger), aicontent.ErrUnauthorized)
 	assert.Len(t, srv.Requests(), 3)
-}
-
-// All can start in the middle, and Next can be called again after an error.
-func TestWalksCanBeResumed(t *testing.T) {
-	srv := aicontenttest.NewServer(t)
-	for n := range 35 {
-		srv.AddImage(aicontenttest.Image{Name: strconv.Itoa(n)})
-	}
-	client := srv.Client(oneAttempt)
-	params := aicontent.ImageListParams{Sort: aicontent.SortAsc}
-	rest, err := aicontent.Collect(client.Images.All(t.Context(), params, aicontent.WithQuery("page", "3")))
-	require.NoError(t, err)
-	require.Len(t, rest, 15)
-	assert.Equal(t, "20", rest[0].Name)
-
-	first, err := client.Images.List(t.Context(), params)
-	require.NoError(t, err)
-	srv.Fault(aicontenttest.Status(http.StatusBadGateway, ""))
-	_, err = first.Next(t.Context())
-	require.ErrorIs(t, err, aicontent.ErrServer)
-	second, err := first.Next(context.Background())
-	require.NoError(t, err)
-	assert.Equal(t, "10", second.Items[0].Name)
 }

@@ -2,14 +2,11 @@ package recipes
 
 import (
 	"context"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -66,63 +63,30 @@ func TestTracingExportsNoQuery(t *testing.T) {
 	}
 }
 
-// traced calls test for both ways to trace requests, and for Store calls without and with a file.
-func traced(t *testing.T, test func(t *testing.T, way aicontent.Option, op aicontent.Operation)) {
-	client := &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport)}
-	t.Cleanup(client.CloseIdleConnections)
-	for name, way := range map[string]aicontent.Option{
-		"WithHTTPClient": aicontent.WithHTTPClient(client),
-		"WithMiddleware": tracing(),
-	} {
-		for _, op := range []aicontent.Operation{aicontent.ImagesStore, aicontent.TranscriptionsStore} {
-			t.Run(name+"/"+string(op), func(t *testing.T) { test(t, way, op) })
-		}
-	}
-}
-
-func store(ctx context.Context, c *aicontent.Client, op aicontent.Operation) (err error) {
-	if op == aicontent.ImagesStore {
-		_, err = c.Images.Store(ctx, image)
-		return err
-	}
+// A span around each attempt must hide neither that nothing was sent nor that a record may exist.
+func TestTracingKeepsTheOutcomeOfAStore(t *testing.T) {
 	wav := aicontent.FileFromBytes("interview.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	_, err = c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Interview", File: wav})
-	return err
-}
+	for name, store := range map[string]func(context.Context, *aicontent.Client) error{
+		"an image": storeImage,
+		"an upload": func(ctx context.Context, c *aicontent.Client) error {
+			_, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Interview", File: wav})
+			return err
+		},
+	} {
+		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+			client := srv.Client(tracing())
+			srv.RefuseConnections(9)
+			err := store(t.Context(), client)
+			var failed *aicontent.CallError
+			require.ErrorAs(t, err, &failed, name)
+			assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), name)
+			assert.Equal(t, 4, failed.Attempts, name)
+			srv.ClearFaults()
 
-var quick = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1})
-
-// A service that is down has created nothing, and may be up a moment later. Below another RoundTripper the SDK sees no
-// connections, so a Store of an image is Unknown there.
-func TestTracingKnowsWhatWasNotSent(t *testing.T) {
-	traced(t, func(t *testing.T, way aicontent.Option, op aicontent.Operation) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		c, err := aicontent.NewClient("http://"+l.Addr().String(), "test-key", way, quick)
-		require.NoError(t, err)
-
-		err = store(t.Context(), c, op)
-		var lost *aicontent.CallError
-		require.ErrorAs(t, err, &lost)
-		outcome, attempts := aicontent.OutcomeNotExecuted, 3
-		if strings.Contains(t.Name(), "WithHTTPClient/images") {
-			outcome, attempts = aicontent.OutcomeUnknown, 1
-		}
-		assert.Equal(t, outcome, aicontent.OutcomeOf(err), "%v", err)
-		assert.Equal(t, attempts, lost.Attempts)
-	})
-}
-
-// A record whose response was lost must not be created a second time.
-func TestTracingKnowsWhatMayBeThere(t *testing.T) {
-	traced(t, func(t *testing.T, way aicontent.Option, op aicontent.Operation) {
-		srv := aicontenttest.NewServer(t)
-		srv.Fault(aicontenttest.LoseResponse())
-		c := srv.Client(way, quick)
-		err := store(t.Context(), c, op)
-		assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
-		assert.Len(t, srv.Requests(), 1)
-		assert.Len(t, srv.Records(), 1)
-	})
+			srv.Fault(aicontenttest.LoseResponse())
+			err = store(t.Context(), client)
+			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), name)
+			assert.Len(t, srv.Created(), 1, name)
+		})
+	}
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"os/exec"
-	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -63,22 +61,6 @@ func TestWrongEnvironmentExitsWith2(t *testing.T) {
 		assert.Equal(t, exitUsage, status)
 		assert.Contains(t, errOut, test.want)
 	}
-}
-
-func TestHelpIsNoError(t *testing.T) {
-	for flag, want := range map[string]string{"-h": "Usage:", "produce -h": "-replicas number"} {
-		status, out := program(t, strings.Fields(flag)...)
-		assert.Zero(t, status)
-		assert.Contains(t, out, want)
-	}
-}
-
-func TestCommandsWithoutAQueueSayHowToMakeOne(t *testing.T) {
-	newNode(t, &server.Options{})
-	status, _, errOut := command(t, "results")
-	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "fleet: open the queue, which fleet produce makes: nats: API error: code=404 err_code=10059 "+
-		"description=stream not found\n", errOut)
 }
 
 // An unescaped character makes Go see a part of a password as a host, a port or a path.

@@ -65,23 +65,6 @@ func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
 	assert.Len(t, srv.Records(), 2)
 }
 
-func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
-	q, srv := newDeployment(t)
-	paths := recordings(t, 20, 500)
-	var group sync.WaitGroup
-	for range 3 {
-		group.Go(func() { enqueue(t, paths...) })
-	}
-	startWorker(t, io.Discard)
-	group.Wait()
-	for name, j := range outcome(t, q, 20) {
-		assert.Equal(t, done, j.State, "%s: %s", name, j.Reason)
-	}
-	assert.Zero(t, stored(t, q))
-	assert.Len(t, srv.Records(), 20)
-	assert.Equal(t, 20, uploads(srv))
-}
-
 // limitFiles sets the room for files, which an operator does with nats stream edit.
 func limitFiles(t *testing.T, q *queue, bytes int64) {
 	t.Helper()
@@ -139,13 +122,6 @@ func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
 	assert.Contains(t, log, "changed while it was queued")
 	assert.Zero(t, stored(t, q))
 	assert.Len(t, jobs(t, q), 1)
-}
-
-func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
-	limitFiles(t, newQueue(t), 300_000)
-	ctx, interrupt := context.WithCancel(t.Context())
-	status, _ := produceThen(ctx, interrupt, recordings(t, 2, 200_000)...)
-	assert.Equal(t, exitInterrupted, status)
 }
 
 // A mute NATS server acknowledges nothing.

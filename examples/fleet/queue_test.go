@@ -64,35 +64,6 @@ func TestQueueForgetsNothingButAbandonedFiles(t *testing.T) {
 	assert.Equal(t, -1, workers.MaxAckPending, "jobs that wait must not block others")
 }
 
-func TestEndedJobsLeaveOnlyTheirResults(t *testing.T) {
-	q, _ := newDeployment(t)
-	dir := t.TempDir()
-	write(t, dir, "a.mp3", sized(1, 300_000)) // several chunks
-	write(t, dir, "b.mp3", "%PDF-1.7 xxxxxxxxxx")
-	enqueue(t, filesIn(t, dir)...)
-	startWorker(t, io.Discard)
-	ended := outcome(t, q, 2)
-	assert.Equal(t, done, ended["a.mp3"].State, ended["a.mp3"].Reason)
-	assert.Equal(t, dead, ended["b.mp3"].State)
-	assert.Zero(t, stored(t, q))
-}
-
-func TestProduceKeepsTheSettingsThatAnOperatorHasGiven(t *testing.T) {
-	q := newQueue(t)
-	workers, files := q.workers.CachedInfo().Config, q.chunks.CachedInfo().Config
-	workers.AckWait, files.MaxBytes = 9*time.Second, 5e6
-	_, err := q.js.UpdateConsumer(t.Context(), "KV_"+jobsBucket, workers)
-	require.NoError(t, err)
-	_, err = q.js.UpdateStream(t.Context(), files)
-	require.NoError(t, err)
-	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	again, err := openQueue(t.Context(), "", 0)
-	require.NoError(t, err)
-	defer again.close()
-	assert.Equal(t, 9*time.Second, again.workers.CachedInfo().Config.AckWait)
-	assert.EqualValues(t, 5e6, again.chunks.CachedInfo().Config.MaxBytes)
-}
-
 func TestJobThatAnOperatorDeletesDoesNotRun(t *testing.T) {
 	q, srv := newDeployment(t)
 	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))

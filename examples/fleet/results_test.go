@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,26 +22,6 @@ func TestResultsAreOfTheTimeThatIsAskedFor(t *testing.T) {
 		assert.Zero(t, status, errOut)
 		assert.Equal(t, want, out, since)
 	}
-}
-
-func TestResultsLeaveOutJobsThatAnOperatorDeleted(t *testing.T) {
-	q := newQueue(t)
-	add(t, q, "1", job{File: "a.mp3", State: done})
-	add(t, q, "2", job{File: "b.mp3", State: dead})
-	require.NoError(t, q.jobs.bucket.Delete(t.Context(), "2"))
-	status, out, errOut := command(t, "results")
-	assert.Zero(t, status, errOut)
-	assert.Equal(t, "done\t\"a.mp3\"\t\"\"\t\"\"\n", out)
-}
-
-func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
-	add(t, newQueue(t), "1", job{File: "a.mp3", State: done})
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	require.NoError(t, err)
-	defer full.Close()
-	var errOut strings.Builder
-	assert.Equal(t, exitFailed, run(t.Context(), []string{"results"}, full, &errOut))
-	assert.Contains(t, errOut.String(), "no space left on device\n")
 }
 
 // A row is a line of four fields, whatever a file name or an error holds.

@@ -190,29 +190,6 @@ func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 	assert.Equal(t, 1, uploads(srv))
 }
 
-func TestServiceThatIsDownDelaysJobsAndNoMore(t *testing.T) {
-	q, srv := newDeployment(t)
-	srv.FaultN(10, aicontenttest.RefuseConnection())
-	startWorker(t, io.Discard)
-	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State)
-	assert.Len(t, srv.Records(), 1)
-}
-
-func TestNamesThatTheServiceRefusesAreNoReasonToRefuseTheFile(t *testing.T) {
-	q, srv := newDeployment(t)
-	dir := t.TempDir()
-	for i, name := range []string{"a\nb.mp3", "c\xff.mp3", "d\x1b\".mp3"} {
-		write(t, dir, name, recording(i))
-	}
-	enqueue(t, filesIn(t, dir)...)
-	startWorker(t, io.Discard)
-	for name, j := range outcome(t, q, 3) {
-		assert.Equal(t, done, j.State, "%q: %s", name, j.Reason)
-	}
-	assert.Len(t, srv.Records(), 3)
-}
-
 // A delivery is a message that was delivered so many times.
 type delivery struct {
 	jetstream.Msg

@@ -205,25 +205,3 @@ func TestNoScriptOfAStrangerRunsAndNothingForeignIsFetched(t *testing.T) {
 	}
 	assert.Empty(t, foreign)
 }
-
-// The first stop skips the navigation, and every stop can be seen.
-func TestEverythingCanBeDoneWithTheKeyboard(t *testing.T) {
-	f := newFixture(t)
-	f.service.AddImage(aicontenttest.Image{ID: "1", Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
-	p := openTab(t, wide)
-	p.do(chromedp.Navigate(f.srv.URL+"/pictures/1"), chromedp.KeyEvent(kb.Tab))
-	assert.True(t, p.is(`document.activeElement.matches(".skip") &&
-		document.activeElement.getBoundingClientRect().left >= 0`))
-	p.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
-	assert.True(t, p.is(`document.activeElement.matches("main a")`))
-	for range 20 {
-		assert.True(t, p.is(`getComputedStyle(document.activeElement).outlineStyle !== "none"`))
-		if p.is(`document.activeElement.matches(".heart")`) {
-			break
-		}
-		p.do(chromedp.KeyEvent(kb.Tab))
-	}
-	p.do(chromedp.KeyEvent(kb.Enter))
-	p.waitFor(`document.querySelector(".heart[aria-pressed=true]")`)
-	assert.True(t, f.service.Images()[0].Favorite)
-}

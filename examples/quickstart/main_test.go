@@ -258,30 +258,6 @@ func TestAPictureThatCannotBeFetchedOrSavedExits1AndTheEarlierOneStays(t *testin
 	})
 }
 
-func TestAnEmptyOutIsTheWorkingFolder(t *testing.T) {
-	deployment(t)
-	t.Chdir(t.TempDir())
-	t.Setenv("TMPDIR", "/does/not/exist")
-	status, _, said := quickstart(t, "")
-	require.Zero(t, status, said)
-	assert.FileExists(t, "quickstart-coast.png")
-}
-
-func TestAPictureIsNotWrittenThroughALink(t *testing.T) {
-	deployment(t)
-	dir := t.TempDir()
-	other, path := filepath.Join(t.TempDir(), "other"), filepath.Join(dir, "quickstart-coast.png")
-	require.NoError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
-	if err := os.Symlink(other, path); err != nil {
-		t.Skip(err) // Windows may not allow it.
-	}
-	status, _, said := quickstart(t, dir)
-	require.Zero(t, status, said)
-	kept, err := os.ReadFile(other)
-	require.NoError(t, err)
-	assert.Equal(t, "of somebody else", string(kept))
-}
-
 func TestARecordThatCannotBeDeletedIsNamedAndTheOtherIsDeleted(t *testing.T) {
 	srv := deployment(t)
 	srv.FaultOn(aicontent.ImagesDelete, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Kept."}`))
@@ -351,27 +327,5 @@ func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {
 	assertClean(t, srv)
 	for _, request := range srv.Requests() {
 		assert.NotEqual(t, aicontent.ImagesStore, request.Operation)
-	}
-}
-
-// fullAt is a full disk for the lines that begin with a word.
-type fullAt string
-
-func (w fullAt) Write(line []byte) (int, error) {
-	if bytes.HasPrefix(line, []byte(w)) {
-		return 0, syscall.ENOSPC
-	}
-	return len(line), nil
-}
-
-func TestOutputThatCannotBeWrittenExits1AtEachStep(t *testing.T) {
-	for _, word := range []string{"using", "stored", "walked", "saved", "deleted"} {
-		t.Run(word, func(t *testing.T) {
-			srv := deployment(t)
-			var said bytes.Buffer
-			assert.Equal(t, exitFailed, run(t.Context(), t.TempDir(), fullAt(word), &said))
-			assert.Contains(t, said.String(), "print: "+syscall.ENOSPC.Error())
-			assertClean(t, srv)
-		})
 	}
 }
