@@ -240,7 +240,7 @@ func TestDownloadIsRetriedUnlessTheCertificateIsRefused(t *testing.T) {
 	}{
 		"lost":      {io.ErrUnexpectedEOF, 3, ""},
 		"late":      {os.ErrDeadlineExceeded, 3, ""},
-		"untrusted": {x509.UnknownAuthorityError{}, 1, ""},
+		"untrusted": {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, 1, ""},
 	} {
 		s := script(fails(row.err))
 		n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), aPicture, io.Discard)

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/x509"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -330,7 +330,7 @@ func TestCallErrorsAreNetErrors(t *testing.T) {
 		}{
 			"a timeout":             {t.Context(), fakes.Hang, true, true},
 			"lost":                  {t.Context(), fakes.Lose, false, true},
-			"a refused certificate": {t.Context(), fails(x509.UnknownAuthorityError{}), false, false},
+			"a refused certificate": {t.Context(), fails(&tls.CertificateVerificationError{Err: io.EOF}), false, false},
 			"a user who left":       {cancelledContext(t), fakes.Lose, false, true},
 		} {
 			err := showSeven(row.ctx, over(t, row.rt, WithRetryPolicy(oneAttempt)))

@@ -113,7 +113,6 @@ func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 	assert.Equal(t, 1, refused.Attempts)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	assert.Len(t, s.Asked, 1)
-	assert.Equal(t, 100, retriesLeft(c), "the attempt that was not made is given back")
 }
 
 // It sees downloads, attempts with another key, and pages that are read ahead.

@@ -167,15 +167,11 @@ func TestResponseThatStallsIsCutOff(t *testing.T) {
 	})
 }
 
-// A date counts from the date of the response: a program's clock may be an hour fast, and its calls would not wait.
 func TestRetryAfterIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string][]string{
 		"seconds": {"Retry-After", "7"},
 		"a date":  {"Retry-After", "Sat, 01 Jan 2000 00:00:07 GMT"},
-		"a date from another clock": {
-			"Retry-After", "Fri, 31 Dec 1999 23:00:07 GMT", "Date", "Fri, 31 Dec 1999 23:00:00 GMT",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -306,7 +302,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 		status, attempts int // of the response; 0 if there is none
 		body             string
 		header           http.Header
-		panics           bool // which costs no retry
+		panics           bool
 	}{
 		"the second is refused": {fakes.Responses{down, refused}, 422, 2, `{"message":"no"}`,
 			http.Header{"X-Request-Id": {"req-1"}, "X-Other": {"kept"}}, false},
@@ -332,7 +328,6 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 		if api, ok := errors.AsType[*APIError](err); ok {
 			assert.Equal(t, resp.RequestID, api.RequestID, name)
 		}
-		assert.Equal(t, row.panics, retriesLeft(c) == 100, name)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -41,25 +40,31 @@ type Attempt struct {
 }
 
 // attempt makes one attempt.
-func (c *call) attempt(key *Credential, read Reader) Attempt {
+func (c *call) attempt(read Reader) Attempt {
 	a := Attempt{Number: c.last.Number + 1, Facts: Facts{Lost: c.outcome == Unknown}}
 	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	start := time.Now()
 	seen := c.sender.Transport.watch(c.ctx, c.set.Limits, c.req.Body != nil)
 	clock := &seen.clock
 	defer clock.stop() // because a RoundTripper may panic
-	wired := c.newRequest(seen, key)
+	wired := c.newRequest(seen)
 	var bar *progressBar
 	if c.set.Progress != nil {
 		bar = &progressBar{report: c.set.Progress, attempt: a.Number, sent: -1}
 	}
-	sending, err := attach(c.req.Body, wired, clock, bar)
-	if err != nil {
-		a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
-		a.Verdict = Judge(c.req.Kind, a.Facts)
-		return a
+	var sending *upload.Sending
+	if c.req.Body != nil {
+		var err error
+		sending, err = c.req.Body.Attach(wired, func(sent int64, done bool) {
+			clock.moved(done)
+			bar.moved(sent, false)
+		})
+		if err != nil {
+			a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
+			a.Verdict = Judge(c.req.Kind, a.Facts)
+			return a
+		}
 	}
-	defer sending.End()
 	resp, err := c.sender.client(c.req.Kind).Do(wired)
 	if err == nil {
 		a.Reply, a.Facts.Content = c.receive(a.Reply, resp, read, clock)
@@ -85,17 +90,6 @@ func (c *call) attempt(key *Credential, read Reader) Attempt {
 	return a
 }
 
-// attach attaches the body of a request, if there is one.
-func attach(body *upload.Body, wired *http.Request, clock *clock, bar *progressBar) (*upload.Sending, error) {
-	if body == nil {
-		return nil, nil
-	}
-	return body.Attach(wired, func(sent int64, done bool) {
-		clock.moved(done)
-		bar.moved(sent, false)
-	})
-}
-
 func (s *Sender) client(kind Kind) *http.Client {
 	if kind == Fetch {
 		return s.Pictures
@@ -105,7 +99,7 @@ func (s *Sender) client(kind Kind) *http.Client {
 
 // newRequest returns the HTTP request of an attempt, without its body. It shares no memory with other attempts, because
 // a RoundTripper may change it.
-func (c *call) newRequest(ctx context.Context, key *Credential) *http.Request {
+func (c *call) newRequest(ctx context.Context) *http.Request {
 	req := &c.req
 	own := &struct { // one allocation
 		url    url.URL
@@ -113,8 +107,8 @@ func (c *call) newRequest(ctx context.Context, key *Credential) *http.Request {
 	}{req.URL, [3]string{c.sender.UserAgent}}
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
-	if key != nil {
-		own.values[1], own.values[2] = "application/json", key.header
+	if c.key != nil {
+		own.values[1], own.values[2] = "application/json", c.key.header
 		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
 	}
 	for name, values := range req.Header {
@@ -133,10 +127,8 @@ const reportInterval = 50 * time.Millisecond
 type progressBar struct {
 	report  func(sent int64, attempt int)
 	attempt int
-
-	mu   sync.Mutex
-	sent int64 // reported bytes; -1 before the first report
-	due  time.Time
+	sent    int64 // reported bytes; -1 before the first report
+	due     time.Time
 }
 
 // moved reports the number of bytes sent, if it is new and a report is due. The last report is always due.
@@ -144,8 +136,6 @@ func (b *progressBar) moved(sent int64, last bool) {
 	if b == nil {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if now := time.Now(); sent > b.sent && (last || !now.Before(b.due)) {
 		b.sent, b.due = sent, now.Add(reportInterval)
 		b.report(sent, b.attempt)
@@ -161,6 +151,7 @@ func (c *call) receive(reply Reply, resp *http.Response, read Reader, clock *clo
 	defer resp.Body.Close()
 	reply.Status, reply.Header, reply.Length = resp.StatusCode, resp.Header, resp.ContentLength
 	switch limit := c.sender.MaxResponse; {
+	case resp.StatusCode == http.StatusSwitchingProtocols: // no context ends a Read of its body
 	case resp.StatusCode/100 != 2:
 		reply.Body, reply.Err = readBody(resp, min(limit, maxErrorBody))
 	case c.req.Kind == Fetch:
@@ -216,9 +207,9 @@ type picture struct {
 }
 
 func (p *picture) Read(b []byte) (int, error) {
-	p.clock.receiving()
+	p.clock.enter(moving)
 	n, err := p.Reader.Read(b)
-	p.clock.pause()
+	p.clock.enter(pausing)
 	if err != nil && err != io.EOF {
 		err = cmp.Or(endedBy(p.ctx, p.clock), err)
 	}
@@ -232,29 +223,17 @@ func endedBy(ctx context.Context, clock *clock) error {
 
 // endOf returns the reason for the end of an attempt. Err is nil if there is a response.
 func endOf(ctx context.Context, err error) End {
+	_, unread := err.(*upload.ReadError) // the error of a RoundTripper may only wrap one
 	switch {
 	case ctx.Err() != nil:
 		return Cancelled
-	case err == nil:
-		return Broke
-	case isReadError(err):
+	case unread:
 		return Unread
-	case errors.Is(err, ErrClearProxy), errors.Is(err, ErrRedirect), err == http.ErrSchemeMismatch, untrusted(err):
+	case errors.Is(err, ErrClearProxy), errors.Is(err, ErrRedirect), err == http.ErrSchemeMismatch,
+		errors.As(err, new(*tls.CertificateVerificationError)):
 		return Fatal
 	}
 	return Broke
-}
-
-// isReadError reports whether err is the error of a source itself: that of a RoundTripper may only wrap one.
-func isReadError(err error) bool {
-	_, ok := err.(*upload.ReadError)
-	return ok
-}
-
-// untrusted reports whether the server's certificate was not accepted, which another attempt does not change.
-func untrusted(err error) bool {
-	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
-		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
 }
 
 // Look is [upload.File.Look] with a stall limit; 0 means none. The error may also be that of the limit.

@@ -1,13 +1,14 @@
 package engine
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -188,7 +189,6 @@ func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 	require.Nil(t, f)
 	wrapped := func(err error) error { return fmt.Errorf("wrapped: %w", err) }
 	untrusted := wrapped(&tls.CertificateVerificationError{Err: io.EOF})
-	otherHost := wrapped(x509.HostnameError{Certificate: new(x509.Certificate), Host: "example.com"})
 	aReadError := wrapped(&upload.ReadError{Err: errors.New("of another upload")})
 	for name, row := range map[string]struct {
 		rt       fakes.RoundTripper
@@ -202,7 +202,6 @@ func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 		"a proxy that would see the key": {fails(wrapped(ErrClearProxy)), requestOf(Create), Fatal, true},
 		"http on an https:// port":       {fails(http.ErrSchemeMismatch), requestOf(Create), Fatal, true},
 		"an untrusted certificate":       {fails(untrusted), requestOf(Create), Fatal, true},
-		"a certificate of another host":  {fails(otherHost), requestOf(Create), Fatal, true},
 		"another error of the handshake": {fails(wrapped(tls.AlertError(70))), requestOf(Create), Broke, true},
 		"a file that fails":              {readingBody(ok), fileOf(broken, 4), Unread, false},
 		"a file that is missing":         {readingBody(ok), fileOf(missing, 4), Unread, false},
@@ -228,6 +227,25 @@ func TestErrorOfTheFileCountsBeforeThatOfTheTransport(t *testing.T) {
 	a := lastOf(t, t.Context(), senderOver(rt), fileOf(upload.Reader(iotest.ErrReader(gone)), 4), atOnce)
 	assert.ErrorIs(t, a.Err, gone)
 	assert.Equal(t, Unread, a.Facts.End)
+}
+
+// No request asks for another protocol, and no context ends a Read of a connection that net/http has handed over.
+func TestSwitchingProtocolsHasNoBody(t *testing.T) {
+	t.Parallel()
+	base := fakes.Piped(t, func(nc net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(nc))
+		_, _ = io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, nc)
+	})
+	for _, rt := range []http.RoundTripper{base, fakes.RoundTripper(base.RoundTrip)} {
+		for _, kind := range []Kind{Read, Create, Fetch} {
+			req := requestOf(kind)
+			req.URL.Scheme = "http"
+			a := lastOf(t, t.Context(), senderOver(rt), req, atOnce)
+			assert.Equal(t, http.StatusSwitchingProtocols, a.Facts.Status)
+			assert.Empty(t, a.Reply.Body)
+		}
+	}
 }
 
 // A success may ask its readers to come back later, which is no failure.

@@ -11,7 +11,7 @@ import (
 // Limits are the time limits of an attempt. Zero means no limit.
 type Limits struct {
 	Stall time.Duration // of sending a body or receiving a picture without progress
-	Wait  time.Duration // from the end of the request's body until the response is read
+	Wait  time.Duration // from the end of the request's body, or a connection, until the response is read
 }
 
 // TimeoutError is the error of an attempt that exceeded one of its [Limits]. It matches [os.ErrDeadlineExceeded], never
@@ -43,46 +43,42 @@ type phase int
 const (
 	pausing phase = iota // without a limit: dialing, and the time between Reads of a picture
 	moving               // limited by Stall: bytes of the body or of a picture must move
-	waiting              // limited by Wait, for all phases of this kind together
+	waiting              // limited by Wait
 )
 
 // clock ends the context of an attempt that exceeds a limit. It is safe for concurrent use.
 type clock struct {
 	ctx    context.Context // of the attempt
 	cancel context.CancelCauseFunc
-	limits Limits
+	limits [3]time.Duration // by phase; 0 means none
+	timer  *time.Timer
 
 	mu       sync.Mutex
-	timer    *time.Timer
 	body     bool // bytes of it remain to be sent
 	phase    phase
-	deadline time.Time     // of the phase; zero for none
-	left     time.Duration // of Limits.Wait, for the next phase that waits
+	deadline time.Time // of the latest phase with a limit
 }
 
 // start starts the clock of an attempt. The caller must call stop in the end.
 func (c *clock) start(ctx context.Context, limits Limits, body bool) {
-	c.limits, c.body, c.left = limits, body, limits.Wait
+	c.limits, c.body = [3]time.Duration{moving: limits.Stall, waiting: limits.Wait}, body
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.timer = time.AfterFunc(math.MaxInt64, c.expire)
 	c.sending()
 }
 
-// begin ends the phase and begins p. The caller must hold mu.
+// enter begins a phase and ends the one before.
+func (c *clock) enter(p phase) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(p)
+}
+
+// begin is enter for a caller that holds mu.
 func (c *clock) begin(p phase) {
-	if c.phase == waiting && !c.deadline.IsZero() {
-		c.left = max(time.Until(c.deadline), 1)
-	}
-	var limit time.Duration
-	switch p {
-	case moving:
-		limit = c.limits.Stall
-	case waiting:
-		limit = c.left
-	}
-	c.phase, c.deadline = p, time.Time{}
+	c.phase = p
 	c.timer.Stop()
-	if limit > 0 {
+	if limit := c.limits[p]; limit > 0 {
 		c.deadline = time.Now().Add(limit)
 		c.timer.Reset(limit)
 	}
@@ -91,22 +87,11 @@ func (c *clock) begin(p phase) {
 func (c *clock) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	limit := c.limits[c.phase]
 	// The timer may have fired before it was stopped.
-	if c.deadline.IsZero() || time.Now().Before(c.deadline) {
-		return
+	if limit > 0 && !time.Now().Before(c.deadline) {
+		c.cancel(&TimeoutError{Stalled: c.phase == moving, Limit: limit})
 	}
-	late := &TimeoutError{Stalled: c.phase == moving, Limit: c.limits.Stall}
-	if c.phase == waiting {
-		late.Limit = c.limits.Wait
-	}
-	c.cancel(late)
-}
-
-// pause begins a phase without a limit.
-func (c *clock) pause() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begin(pausing)
 }
 
 // sending notes that the request is being sent.
@@ -134,20 +119,10 @@ func (c *clock) moved(done bool) {
 	}
 }
 
-// receiving notes that the next bytes of a picture must arrive, until pause.
-func (c *clock) receiving() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begin(moving)
-}
-
 // stop ends the attempt and its context.
 func (c *clock) stop() {
 	c.cancel(nil)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.timer.Stop()
-	c.deadline = time.Time{}
 }
 
 // expired returns the [*TimeoutError] that ended the attempt, or nil.

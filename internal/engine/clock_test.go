@@ -21,12 +21,12 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 	type step = func(*clock)
 	after := func(d time.Duration) step { return func(*clock) { time.Sleep(d) } }
 	almost, half, hour := after(limit-1), after(limit/2), after(time.Hour)
-	dial, connect, pause, stop := (*clock).pause, (*clock).sending, (*clock).pause, (*clock).stop
-	receiving := (*clock).receiving
+	connect, stop := (*clock).sending, (*clock).stop
+	dial := func(c *clock) { c.enter(pausing) }
+	pause, receiving := dial, func(c *clock) { c.enter(moving) }
 	moved := func(c *clock) { c.moved(false) }
 	movedAll := func(c *clock) { c.moved(true) }
 	slowly := slices.Repeat([]step{receiving, almost, pause, hour}, 10)
-	hops := slices.Repeat([]step{dial, hour, connect, half}, 3)
 	both, onlyWait, onlyStall := Limits{Stall: limit, Wait: 2 * limit}, Limits{Wait: 2 * limit}, Limits{Stall: limit}
 	for name, row := range map[string]struct {
 		limits Limits
@@ -48,8 +48,7 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 		"an upload after dialing":    {both, true, []step{almost, dial, hour, connect}, stall, limit},
 		"a body read before dialing": {both, true, []step{movedAll, dial, hour, connect}, response, 2 * limit},
 		"a body read while dialing":  {both, true, []step{dial, movedAll, hour, connect}, response, 2 * limit},
-		"a slow middleware":          {both, false, []step{half, dial, hour, connect}, response, 3 * limit / 2},
-		"redirects share a wait":     {onlyWait, false, hops, response, limit / 2},
+		"a slow middleware":          {both, false, []step{half, dial, hour, connect}, response, 2 * limit},
 		"a picture that stalls":      {both, false, []step{almost, receiving}, stall, limit},
 		"a slow picture":             {both, false, slowly, nil, 0},
 		"an attempt that has ended":  {both, true, []step{stop}, nil, 0},

@@ -17,11 +17,11 @@ func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader)
 	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted, keys: s.Keys()}
 	defer c.end()
 	for ctx.Err() == nil {
-		key, why, err := c.enter()
+		why, err := c.enter()
 		if err != nil {
 			return Attempt{}, c.fail(why, err)
 		}
-		c.add(c.attempt(key, read))
+		c.add(c.attempt(read))
 		pause, again, why := decide(set.Policy, c.last, c.situation())
 		if again {
 			again, why, err = c.reserve()
@@ -45,44 +45,38 @@ type call struct {
 	req    Request
 	set    Settings
 
-	outcome  Outcome // of all attempts together
-	last     Attempt
-	replied  bool           // an attempt got a response
-	keys     redact.Keys    // to mask: the latest two
-	key      *Credential    // of the last attempt; nil for a picture
-	renewal  *Credential    // replaces a refused key in the next attempt; nil for none
-	renewed  bool           // the call has asked for another key after a 401
-	taken    int            // retries from the budget that were used
-	reserved bool           // a retry from the budget for the next attempt
-	dones    []func(Result) // hooks waiting for the result of the attempt
-	asked    time.Time      // start of the hooks
+	outcome Outcome // of all attempts together
+	last    Attempt
+	replied bool           // an attempt got a response
+	keys    redact.Keys    // to mask: the latest two
+	key     *Credential    // of the last attempt; nil for a picture
+	renewal *Credential    // replaces a refused key in the next attempt; nil for none
+	renewed bool           // the call has asked for another key after a 401
+	taken   int            // retries from the budget
+	dones   []func(Result) // hooks waiting for the result of the attempt
 }
 
 // enter waits for the rate limiter, gets the key and calls the hooks. A picture needs neither limiter nor key.
-func (c *call) enter() (key *Credential, why Why, err error) {
+func (c *call) enter() (why Why, err error) {
 	if c.req.Kind != Fetch {
 		if c.sender.Limiter != nil {
 			if err := c.sender.Limiter.Wait(c.ctx); err != nil {
-				return nil, LimiterError, err
+				return LimiterError, err
 			}
 		}
-		if key, c.renewal = c.renewal, nil; key == nil {
-			if key, err = c.sender.Key(c.ctx); err != nil {
-				return nil, KeyError, err
+		if c.key, c.renewal = c.renewal, nil; c.key == nil {
+			if c.key, err = c.sender.Key(c.ctx); err != nil {
+				return KeyError, err
 			}
 		}
-		c.key, c.keys = key, c.keys.With(key.keys[0])
+		c.keys = c.keys.With(c.key.keys[0])
 	}
-	return key, HookError, c.ask()
+	return HookError, c.ask()
 }
 
 // add records an attempt.
 func (c *call) add(a Attempt) {
 	c.replied = c.replied || a.Reply.Status != 0
-	if c.reserved {
-		c.taken++
-		c.reserved = false
-	}
 	c.last, c.outcome = a, Together(c.outcome, a.Verdict.Outcome)
 }
 
@@ -96,7 +90,7 @@ func (c *call) situation() situation {
 	}
 	return situation{
 		renewed: c.renewed, rotates: c.sender.Rotates && c.req.Kind != Fetch,
-		replayable: c.req.Body == nil || c.req.Body.Replayable(), random: rand.Float64(), left: left,
+		replayable: c.req.Body.Replayable(), random: rand.Float64(), left: left,
 	}
 }
 
@@ -113,8 +107,10 @@ func (c *call) reserve() (again bool, why Why, err error) {
 	case c.last.RetryAfter > 0:
 		return true, Final, nil
 	}
-	c.reserved = c.sender.Budget.take()
-	return c.reserved, NoBudget, nil
+	if again = c.sender.Budget.take(); again {
+		c.taken++
+	}
+	return again, NoBudget, nil
 }
 
 // succeed returns the last attempt, and the call's retries to the budget. It rewards a call without retries.
@@ -138,17 +134,11 @@ func (c *call) fail(why Why, stopped error) *Failure {
 // ErrPanic is the error of an attempt that ended in a panic.
 var ErrPanic = errors.New("the attempt ended in a panic")
 
-// end returns a reserved retry to the budget. If hooks still wait for a result, the attempt has panicked.
-func (c *call) end() {
-	if c.reserved {
-		c.sender.Budget.give(budgetUnit)
-	}
-	c.tell(Result{Attempt: Attempt{Err: ErrPanic, Took: time.Since(c.asked)}})
-}
+// end tells the hooks that still wait for a result, because the attempt has panicked.
+func (c *call) end() { c.tell(Result{Attempt: Attempt{Err: ErrPanic}}) }
 
 // ask calls the hooks for the next attempt. If a hook refuses it, the earlier hooks get its error as their result.
 func (c *call) ask() error {
-	c.asked = time.Now()
 	for _, hook := range c.set.Hooks {
 		done, err := hook(c.ctx, c.last.Number+1)
 		if err != nil {

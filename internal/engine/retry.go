@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -57,26 +55,15 @@ func (p Policy) backoff(n int, random float64) time.Duration {
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
-// retryAfter returns the pause in the Retry-After header, 0 if missing, malformed or past. A date is relative to the
-// response's Date header, because the clocks of client and server may differ.
+// retryAfter returns the pause in the Retry-After header, 0 if missing, malformed or past.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(header.Get("Retry-After"))
-	if text == "" {
-		return 0
-	}
-	if strings.Trim(text, "0123456789.") == "" {
-		seconds, _ := strconv.ParseFloat(text, 64)
-		if seconds >= math.MaxInt64/float64(time.Second) {
-			return math.MaxInt64
-		}
-		return time.Duration(seconds * float64(time.Second))
+	text := header.Get("Retry-After")
+	if seconds, err := time.ParseDuration(text + "s"); err == nil {
+		return max(seconds, 0)
 	}
 	date, err := http.ParseTime(text)
 	if err != nil {
 		return 0
-	}
-	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = sent
 	}
 	return max(date.Sub(now), 0)
 }

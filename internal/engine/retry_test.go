@@ -91,45 +91,29 @@ func TestBackoffIsARandomPartOfADoublingLimit(t *testing.T) {
 	assert.Positive(t, long.backoff(40, 0.99))
 }
 
-// A date counts from the Date of the response: a local clock that is an hour slow would make a call wait for an hour
-// more.
 func TestRetryAfterIsReadInSecondsAndAsADate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	const eleven = "Mon, 04 May 2026 11:00:00 GMT"
-	for _, row := range []struct {
-		text, date string
-		want       time.Duration
-	}{
-		{"", "", 0},
-		{"5", "", 5 * time.Second},
-		{" 120 ", "", 2 * time.Minute},
-		{"1.5", "", 1500 * time.Millisecond},
-		{"30", eleven, 30 * time.Second},
-		{"99999999999999999999", "", math.MaxInt64},
-		{"0", "", 0},
-		{"-3", "", 0},
-		{"soon", "", 0},
-		{"NaN", "", 0},
-		{"nan", "", 0},
-		{"Inf", "", 0},
-		{"Infinity", "", 0},
-		{"1e9", "", 0},
-		{"0x10", "", 0},
-		{"1_000", "", 0},
-		{"1.2.3", "", 0},
-		{".", "", 0},
-		{"Mon, 04 May 2026 10:01:30 GMT", "", 90 * time.Second},
-		{"Mon, 04 May 2026 10:00:30 GMT", "today", 30 * time.Second},
-		{"Mon, 04 May 2026 09:59:59 GMT", "", 0},
-		{"Monday, 04-May-26 10:00:10 GMT", "", 10 * time.Second},
-		{"Mon, 04 May 2026 11:00:30 GMT", eleven, 30 * time.Second},
-		{"Mon, 04 May 2026 10:59:00 GMT", eleven, 0},
-		{"Mon, 04 May 2026 09:00:30 GMT", "Mon, 04 May 2026 09:00:00 GMT", 30 * time.Second},
-		{"Monday, 04-May-26 11:00:10 GMT", "Mon May  4 11:00:00 2026", 10 * time.Second},
+	for text, want := range map[string]time.Duration{
+		"":                                0,
+		"5":                               5 * time.Second,
+		"1.5":                             1500 * time.Millisecond,
+		"0":                               0,
+		"-3":                              0,
+		"soon":                            0,
+		"NaN":                             0,
+		"Infinity":                        0,
+		"1e9":                             0,
+		"0x10":                            0,
+		"1.2.3":                           0,
+		".":                               0,
+		"Mon, 04 May 2026 10:01:30 GMT":   90 * time.Second,
+		"Mon, 04 May 2026 09:59:59 GMT":   0,
+		"Monday, 04-May-26 10:00:10 GMT":  10 * time.Second,
+		"Mon May  4 10:00:20 2026":        20 * time.Second,
+		"Mon, 04 May 2026 10:00:30 +0200": 0,
 	} {
-		header := http.Header{"Retry-After": {row.text}, "Date": {row.date}}
-		assert.Equal(t, row.want, retryAfter(header, now), "Retry-After: %s, Date: %s", row.text, row.date)
+		assert.Equal(t, want, retryAfter(http.Header{"Retry-After": {text}}, now), text)
 	}
 	assert.Zero(t, retryAfter(nil, now))
 }

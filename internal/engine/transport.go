@@ -1,6 +1,6 @@
 package engine
 
-//lint:file-ignore SA1019 Callers may have set the deprecated Dial and DialTLS.
+//lint:file-ignore SA1019 Callers may have set the deprecated Dial.
 
 import (
 	"cmp"
@@ -17,16 +17,14 @@ import (
 )
 
 const (
-	// idleConns is how many idle connections are kept for one host: a quarter of the files that a process may commonly
-	// have open. The 2 of net/http make concurrent callers dial anew.
-	idleConns = 256
+	// idleConns is how many idle connections are kept for one host: as many as http.DefaultTransport keeps for all
+	// hosts. The 2 of net/http make concurrent callers dial anew.
+	idleConns = 100
 	// maxHeaderBytes limits the header of a response, with the informational responses before it.
 	maxHeaderBytes = 1 << 20
 	// An HTTP/2 connection that died in silence is noticed after the sum of these two.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second
-	// dialTimeout applies to create requests if the caller's transport has no dialer.
-	dialTimeout = 30 * time.Second
 	// earlyResponse is how long a failed Write waits for a response that the server may have sent before.
 	earlyResponse = time.Second
 )
@@ -57,7 +55,8 @@ func NewTransport(base http.RoundTripper, clearProxy bool) *Transport {
 	if !ok {
 		return &Transport{shared: base, single: base}
 	}
-	return &Transport{shared: sharing(t, clearProxy), single: dialing(t, clearProxy), own: true}
+	shared := sharing(t, clearProxy)
+	return &Transport{shared: shared, single: dialing(shared), own: true}
 }
 
 // NewPictureTransport returns a Transport for requests to other hosts, which must not learn who the caller is: it has
@@ -73,10 +72,15 @@ func NewPictureTransport(base http.RoundTripper) *Transport {
 	return p
 }
 
-// clone returns a copy of t with limits where t has none, and without a proxy that would see a request in clear.
-func clone(t *http.Transport, clearProxy bool) *http.Transport {
+// sharing returns a copy of t with limits where t has none, and without a proxy that would see a request in clear. The
+// copy keeps enough idle connections and notices dead ones.
+func sharing(t *http.Transport, clearProxy bool) *http.Transport {
 	c := t.Clone()
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
+	c.MaxIdleConnsPerHost = cmp.Or(c.MaxIdleConnsPerHost, idleConns)
+	c.HTTP2 = cmp.Or(c.HTTP2, &http.HTTP2Config{})
+	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
+	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
 	if proxy := t.Proxy; proxy != nil && !clearProxy {
 		c.Proxy = func(req *http.Request) (*url.URL, error) {
 			u, err := proxy(req)
@@ -89,51 +93,36 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	return c
 }
 
-// sharing returns a copy of t that keeps enough idle connections and notices dead ones.
-func sharing(t *http.Transport, clearProxy bool) *http.Transport {
-	c := clone(t, clearProxy)
-	c.MaxIdleConnsPerHost = cmp.Or(c.MaxIdleConnsPerHost, idleConns)
-	if http.RoundTripper(t) == http.DefaultTransport && c.MaxIdleConns > 0 {
-		c.MaxIdleConns = max(c.MaxIdleConns, idleConns)
-	}
-	c.HTTP2 = cmp.Or(c.HTTP2, &http.HTTP2Config{})
-	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
-	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
-	return c
-}
-
 // dialing returns a copy of t that dials for each request, and speaks HTTP/1.1 alone: over HTTP/2, net/http may repeat
 // a request. The server is not told to close the connection, because a forwarder in between could then lose an early
 // response.
-func dialing(t *http.Transport, clearProxy bool) *http.Transport {
-	c := clone(t, clearProxy)
+func dialing(t *http.Transport) *http.Transport {
+	c := t.Clone()
 	c.DisableKeepAlives = false
 	c.MaxIdleConnsPerHost = -1
 	c.Protocols = new(http.Protocols)
 	c.Protocols.SetHTTP1(true)
 	c.TLSNextProto = nil
-	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
-	c.TLSClientConfig.NextProtos = []string{"http/1.1"}
-	dial := dialer(c.DialContext, c.Dial)
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	if c.TLSClientConfig != nil {
+		c.TLSClientConfig.NextProtos = nil
 	}
-	c.DialContext = holding(dial)
-	if dial = dialer(c.DialTLSContext, c.DialTLS); dial != nil {
-		c.DialTLSContext = holding(dial)
+	switch {
+	case c.DialContext != nil:
+		c.DialContext = holding(c.DialContext)
+	case c.Dial != nil:
+		c.DialContext = holding(func(_ context.Context, network, address string) (net.Conn, error) {
+			return c.Dial(network, address)
+		})
+	default:
+		c.DialContext = holding(new(net.Dialer).DialContext)
+	}
+	if c.DialTLSContext != nil {
+		c.DialTLSContext = holding(c.DialTLSContext)
 	}
 	return c
 }
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
-
-// dialer returns dial, or the deprecated old in its place, or nil.
-func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) dialFunc {
-	if dial == nil && old != nil {
-		return func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
-	}
-	return dial
-}
 
 // holding wraps the connections of dial in a [conn], except TLS connections, which net/http must recognize.
 func holding(dial dialFunc) dialFunc {
@@ -142,7 +131,8 @@ func holding(dial dialFunc) dialFunc {
 		if _, secure := nc.(interface{ ConnectionState() tls.ConnectionState }); err != nil || nc == nil || secure {
 			return nc, err
 		}
-		return &conn{Conn: nc, over: make(chan struct{})}, nil
+		over := make(chan struct{})
+		return &conn{nc, over, sync.OnceFunc(func() { close(over) })}, nil
 	}
 }
 
@@ -150,8 +140,8 @@ func holding(dial dialFunc) dialFunc {
 // responds early and closes, net/http would otherwise return the failure of the Write before it reads the response.
 type conn struct {
 	net.Conn
-	once sync.Once
-	over chan struct{} // closed when no more of a response can follow
+	over <-chan struct{} // closed when no more of a response can follow
+	end  func()          // closes over
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -173,18 +163,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline lets no failed Write wait any more: crypto/tls sets a deadline before its closing alert.
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.end()
-	return c.Conn.SetWriteDeadline(t)
-}
-
 func (c *conn) Close() error {
 	c.end()
 	return c.Conn.Close()
 }
-
-func (c *conn) end() { c.once.Do(func() { close(c.over) }) }
 
 // watch is the context of an attempt's request, in which a [Transport] finds the clock and leaves its evidence.
 type watch struct {
@@ -195,7 +177,6 @@ type watch struct {
 	stray int64 // strays at the start
 
 	mu        sync.Mutex
-	ended     bool // no RoundTrip may begin any more
 	entered   bool // a RoundTrip has begun
 	running   int  // number of RoundTrips under way
 	connected bool // one got a connection
@@ -227,13 +208,12 @@ func (w *watch) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// unsent ends the observation and reports whether certainly nothing was sent: the request reached the SDK's own
-// transport, no RoundTrip is under way, and none got a connection. A POST without an attempt may be this request, with
-// a context of a middleware's own, so it counts against all attempts under way.
+// unsent reports whether certainly nothing was sent: the request reached the SDK's own transport, no RoundTrip is under
+// way, and none got a connection. A POST without an attempt may be this request, with a context of a middleware's own,
+// so it counts against all attempts under way. The clock must have been stopped, so that no other RoundTrip begins.
 func (w *watch) unsent() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended = true
 	return w.on.own && w.entered && w.running == 0 && !w.connected && w.on.strays.Load() == w.stray
 }
 
@@ -242,15 +222,14 @@ func (w *watch) enter() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entered = true
-	if w.ended || w.Err() != nil {
-		return cmp.Or(context.Cause(w), context.Canceled)
+	if w.Err() != nil {
+		return context.Cause(w)
 	}
 	w.running++
 	return nil
 }
 
-// RoundTrip implements [http.RoundTripper]. It refuses the request of an ended attempt. A response of 101 Switching
-// Protocols, which no request asks for, has no body.
+// RoundTrip implements [http.RoundTripper]. It refuses the request of an ended attempt.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w, _ := req.Context().Value(watchKey{}).(*watch)
 	if w == nil {
@@ -263,7 +242,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if t.own {
-		w.clock.pause() // until there is a connection
+		w.clock.enter(pausing) // until there is a connection
 	}
 	// A RoundTripper that panics never leaves: its actions are not known.
 	resp, err := t.send(req, httptrace.WithClientTrace(req.Context(), &w.trace))
@@ -274,18 +253,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (t *Transport) send(req *http.Request, ctx context.Context) (*http.Response, error) {
-	rt := t.shared
 	req = req.WithContext(ctx)
-	if req.Method == http.MethodPost {
-		rt = t.single
-		req.GetBody = nil // with it, net/http below another RoundTripper may send the body twice
+	if req.Method != http.MethodPost {
+		return t.shared.RoundTrip(req)
 	}
-	resp, err := rt.RoundTrip(req)
-	if resp != nil && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body.Close() // its Read would not end with the context
-		resp.Body = http.NoBody
-	}
-	return resp, err
+	req.GetBody = nil // with it, net/http below another RoundTripper may send the body twice
+	return t.single.RoundTrip(req)
 }
 
 // CloseIdleConnections closes idle connections. The Transport remains usable.

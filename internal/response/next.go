@@ -125,14 +125,12 @@ type Facts struct {
 
 // State is a position in a walk over the pages of a list. No method changes it. The zero value is a last page.
 type State struct {
-	Info
+	Info               // of this page, with the Last and Total of an earlier page if this one has none
 	next    url.Values // changes to the first query for the next page; nil for none
 	noNext  error      // set if more records may exist, but no further page is known
 	number  int        // of this page, counted if neither the request nor the response has one
 	known   int        // number, or 0 if it is counted
-	last    int        // latest number of the last page; 0 if unknown
-	total   int        // latest number of records on all pages; 0 if unknown
-	shrank  bool       // last or total fell
+	shrank  bool       // Last or Total fell
 	linked  bool       // next is from the service
 	seen    int        // records up to and including this page
 	empty   int        // empty pages in a row, up to and including this page
@@ -207,21 +205,21 @@ func (s State) after(f Facts, moved int) State {
 	if n.number = n.known; n.number == 0 && !h.fromZero {
 		n.number = s.number + 1
 	}
-	n.last, n.total = cmp.Or(h.Last, s.last), cmp.Or(h.Total, s.total)
-	n.shrank = s.shrank || n.last < s.last || n.total < s.total
+	n.Last, n.Total = cmp.Or(h.Last, s.Last), cmp.Or(h.Total, s.Total)
+	n.shrank = s.shrank || n.Last < s.Last || n.Total < s.Total
 	n.seen = s.seen + f.Count - moved
 	if s.number == 0 { // the walk may begin in the middle
 		n.seen += max(n.number-1, 0) * cmp.Or(h.PerPage, f.Count)
 	}
 	// An empty page ends a list in spite of a total, because services count without the filter.
-	counted := f.Count > 0 && (h.Last > n.number || n.total > n.seen)
+	counted := f.Count > 0 && (h.Last > n.number || n.Total > n.seen)
 	switch {
 	case n.linked, h.ends:
 	case h.more || counted:
 		n.next = url.Values{"page": {strconv.Itoa(n.number + 1)}}
 	case h.unusable:
 		n.noNext = errors.New("the service sent a next link that cannot be followed")
-	case !h.told && h.Last == 0 && n.total == 0 && f.Count >= n.fullPage(f) && !s.linked:
+	case !h.told && h.Last == 0 && n.Total == 0 && f.Count >= n.fullPage(f) && !s.linked:
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		n.noNext = fmt.Errorf(noWord, f.Count)
 	}

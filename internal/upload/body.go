@@ -54,9 +54,9 @@ func Multipart(fields url.Values, field string, f File, size int64) *Body {
 // HasFile reports whether the body is a multipart form.
 func (b *Body) HasFile() bool { return b.file != nil }
 
-// Replayable reports whether another attempt can send the same bytes now.
+// Replayable reports whether another attempt can send the same bytes now. Nil, for no body, is replayable.
 func (b *Body) Replayable() bool {
-	if b.file == nil {
+	if b == nil || b.file == nil {
 		return true
 	}
 	release, err := claim(b.file.Source)

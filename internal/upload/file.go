@@ -29,7 +29,7 @@ const HeadSize = 512
 // error is the cause of the end of ctx, or a [*ReadError].
 //
 // If ctx has ended, Look waits only a moment for the file, and does not touch a user's reader.
-func (f File) Look(ctx context.Context) (size int64, head []byte, err error) {
+func (f File) Look(ctx context.Context) (int64, []byte, error) {
 	if _, ok := f.Source.(*stream); ok && ctx.Err() != nil {
 		return 0, nil, context.Cause(ctx)
 	}
@@ -37,33 +37,35 @@ func (f File) Look(ctx context.Context) (size int64, head []byte, err error) {
 	if err != nil {
 		return 0, nil, f.readError(0, err)
 	}
-	type looked struct {
-		size int64
-		head []byte
-		err  error
-	}
-	read := make(chan looked, 1)
+	size, head, over := int64(0), []byte(nil), make(chan struct{})
+	err = errGoexit
 	go func() {
-		l := looked{err: errGoexit}
-		defer func() { read <- l }()
+		defer close(over)
 		defer release()
-		defer recoverTo(&l.err)
-		l.size, l.head, l.err = f.look()
+		defer recoverTo(&err)
+		size, head, err = f.look()
 	}()
-	var l looked
 	select {
-	case l = <-read:
+	case <-over:
 	case <-ctx.Done():
-		select {
-		case l = <-read:
-		case <-time.After(grace):
+		if !settles(over) {
 			return 0, nil, context.Cause(ctx)
 		}
 	}
-	if l.err != nil {
-		return 0, nil, f.readError(int64(len(l.head)), l.err)
+	if err != nil {
+		return 0, nil, f.readError(int64(len(head)), err)
 	}
-	return l.size, l.head, nil
+	return size, head, nil
+}
+
+// settles waits a moment for the last use of a source, and reports whether it is over.
+func settles(over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	case <-time.After(grace):
+		return false
+	}
 }
 
 func (f File) look() (size int64, head []byte, err error) {
@@ -80,8 +82,6 @@ func (f File) look() (size int64, head []byte, err error) {
 		s.unread(head)
 	}
 	switch n := int64(len(head)); {
-	case n == HeadSize && size == 0: // a file of /proc, for example
-		return cmp.Or(f.Size, -1), head, nil
 	case n == HeadSize:
 		return size, head, nil
 	case f.Size == 0 && n < size:

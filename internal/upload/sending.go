@@ -24,20 +24,17 @@ const (
 // A goroutine opens the source on the first Read of the file, and copies it into a pipe. The end of the attempt's
 // context closes the pipe, because net/http waits for a Read of a body that blocks.
 type Sending struct {
-	body    *Body
-	observe func(sent int64, done bool)
-	parts   io.Reader // head, file and tail
-	pipe    *io.PipeReader
-	tail    *bytes.Reader
-	begin   sync.Once
-	settle  sync.Once     // for the wait of End
-	release func()        // gives back the source
-	over    chan struct{} // closed after the last use of the source
-	detach  func() bool   // from the context
+	body       *Body
+	observe    func(sent int64, done bool)
+	head, tail *bytes.Reader
+	pipe       *io.PipeReader
+	copied     *io.PipeWriter
+	begin      sync.Once
+	release    func()        // gives back the source
+	over       chan struct{} // closed after the last use of the source
 
 	mu       sync.Mutex
-	read     int64 // bytes of the file read by the transport
-	taken    int64 // the same, without the bytes of the latest Read
+	sent     int64 // bytes of the file read by the transport
 	complete bool  // the transport has read a byte of the closing boundary
 	ended    bool
 	err      error // of the source
@@ -49,15 +46,12 @@ func (b *Body) attachFile(req *http.Request, observe func(sent int64, done bool)
 	if err != nil {
 		return nil, b.file.readError(0, err)
 	}
-	s := &Sending{body: b, observe: observe, tail: bytes.NewReader(b.tail), release: release, over: make(chan struct{})}
-	var copied *io.PipeWriter
-	s.pipe, copied = io.Pipe()
-	file := func(p []byte) (int, error) {
-		s.begin.Do(func() { go s.copyTo(copied) })
-		return s.readFile(p)
+	s := &Sending{
+		body: b, observe: observe, head: bytes.NewReader(b.head), tail: bytes.NewReader(b.tail),
+		release: release, over: make(chan struct{}),
 	}
-	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(file), readerFunc(s.readTail))
-	s.detach = context.AfterFunc(req.Context(), func() { s.Close() })
+	s.pipe, s.copied = io.Pipe()
+	context.AfterFunc(req.Context(), func() { s.Close() })
 	req.Body, req.ContentLength = s, -1
 	if b.FileSize >= 0 {
 		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
@@ -65,76 +59,76 @@ func (b *Body) attachFile(req *http.Request, observe func(sent int64, done bool)
 	return s, nil
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// copyTo copies the file into the pipe.
-func (s *Sending) copyTo(w *io.PipeWriter) {
+// copyAll copies the file into the pipe.
+func (s *Sending) copyAll() {
 	err := errGoexit
 	defer close(s.over)
 	defer s.release()
-	defer func() { w.CloseWithError(err) }()
+	defer func() { s.copied.CloseWithError(err) }()
 	defer recoverTo(&err)
-	err = s.copyFile(w)
+	err = s.copyFile()
 }
 
-func (s *Sending) copyFile(w io.Writer) error {
+func (s *Sending) copyFile() error {
 	in, _, err := s.body.file.Source.open(-1)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // io.EOF would end the file
-	}
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if m, ok := s.body.file.Source.(*memory); ok {
-		_, err = w.Write(m.data)
-		return err
-	}
 	// Without the other methods of in, which would choose the size of a piece.
-	_, err = bufio.NewReaderSize(struct{ io.Reader }{in}, bufferSize).WriteTo(w)
+	_, err = bufio.NewReaderSize(struct{ io.Reader }{in}, bufferSize).WriteTo(s.copied)
 	return err
 }
 
 // Read returns bytes of the head, the file or the closing boundary. After the end of the attempt it fails.
-func (s *Sending) Read(p []byte) (int, error) {
-	s.mu.Lock()
-	if s.ended {
-		s.mu.Unlock()
+func (s *Sending) Read(p []byte) (n int, err error) {
+	if !s.moved(false) {
 		return 0, io.ErrClosedPipe
 	}
-	s.taken = s.read
-	sent := s.taken
-	s.mu.Unlock()
-	s.observe(sent, false)
-	n, err := s.parts.Read(p)
-	s.observe(sent, s.tail.Len() == 0)
+	n, err = s.head.Read(p)
+	if err == io.EOF {
+		n, err = s.readFile(p)
+	}
+	if err == io.EOF {
+		n, err = s.readTail(p)
+	}
+	s.moved(s.tail.Len() == 0)
 	return n, err
+}
+
+// moved calls the observer, unless the attempt has ended.
+func (s *Sending) moved(done bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.observe(s.sent, done)
+	}
+	return !s.ended
 }
 
 // readFile returns bytes of the file. If the file has grown or shrunk, it fails before the closing boundary, so that
 // the request never looks complete.
 func (s *Sending) readFile(p []byte) (int, error) {
+	s.begin.Do(func() { go s.copyAll() })
 	n, err := s.pipe.Read(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	size, sent := s.body.FileSize, s.sent+int64(n)
 	switch {
 	case s.ended:
 		return 0, io.ErrClosedPipe
 	case s.err != nil:
 		return 0, s.err
-	}
-	s.read += int64(n)
-	switch size := s.body.FileSize; {
-	case size >= 0 && s.read > size:
-		s.read, err = size, fmt.Errorf("it has more than the %d bytes that were announced", size)
-	case err == io.EOF && s.read < size:
+	case size >= 0 && sent > size:
+		sent, err = size, fmt.Errorf("it has more than the %d bytes that were announced", size)
+	case err == io.EOF && sent < size:
 		err = fmt.Errorf("it has fewer than the %d bytes that were announced", size)
-	case err == nil || err == io.EOF:
+	}
+	s.sent = sent
+	if err == nil || err == io.EOF {
 		return n, err
 	}
-	s.err = s.body.file.readError(s.read, err)
+	s.err = s.body.file.readError(sent, err)
 	return 0, s.err
 }
 
@@ -154,6 +148,10 @@ func (s *Sending) Close() error {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
+	s.begin.Do(func() {
+		s.release()
+		close(s.over)
+	})
 	return s.pipe.Close()
 }
 
@@ -170,19 +168,9 @@ func (s *Sending) End() Sent {
 	if s == nil {
 		return Sent{Complete: true}
 	}
-	s.detach()
 	s.Close()
-	s.begin.Do(func() {
-		s.release()
-		close(s.over)
-	})
-	s.settle.Do(func() {
-		select {
-		case <-s.over:
-		case <-time.After(grace):
-		}
-	})
+	settles(s.over)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Sent{Complete: s.complete, File: s.taken, Err: s.err}
+	return Sent{s.complete, s.sent, s.err}
 }

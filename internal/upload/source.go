@@ -24,7 +24,7 @@ type disk struct{}
 
 func (disk) Open(path string) (fs.File, error) {
 	// Opening a named pipe would block until it has a writer.
-	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file")
 	}
 	return os.Open(path)
