@@ -94,13 +94,14 @@ func (c *clock) expire() {
 	}
 }
 
-// sending notes that the request is being sent.
+// sending notes that the request is being sent. net/http may send it again and again, so a wait goes on.
 func (c *clock) sending() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.body {
+	switch {
+	case c.body:
 		c.begin(moving)
-	} else {
+	case c.phase != waiting:
 		c.begin(waiting)
 	}
 }
