@@ -195,7 +195,7 @@ func WithMaxResponseSize(bytes int64) Option {
 }
 
 // WithResponseTimeout limits the wait of one attempt, from the last byte sent until the response is read, or for
-// Download until the header of each response. The default is 30 seconds; 0 is no limit; less than a millisecond is an error. Store has
+// Download until its header. The default is 30 seconds; 0 is no limit; less than a millisecond is an error. Store has
 // [WithStoreTimeout] instead.
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption{

@@ -65,6 +65,7 @@ func (c *call) attempt(read Reader) Attempt {
 			return a
 		}
 	}
+	defer func() { sending.End() }() // unless it has ended
 	resp, err := c.sender.client(c.req.Kind).Do(wired)
 	if err == nil {
 		a.Reply, a.Facts.Content = c.receive(a.Reply, resp, read, clock)
@@ -76,6 +77,7 @@ func (c *call) attempt(read Reader) Attempt {
 	a.Took = time.Since(start)
 	clock.stop()
 	sent := sending.End()
+	sending = nil
 	bar.moved(sent.File, true)
 	a.FileSent, a.Facts.Complete, a.Facts.Unsent = sent.File, sent.Complete, seen.unsent()
 	if outer, ok := err.(*url.Error); ok { // from http.Client, with the query in its text
@@ -227,6 +229,8 @@ func endOf(ctx context.Context, err error) End {
 	switch {
 	case ctx.Err() != nil:
 		return Cancelled
+	case err == nil:
+		return Broke
 	case unread:
 		return Unread
 	case errors.Is(err, ErrClearProxy), errors.Is(err, ErrRedirect), err == http.ErrSchemeMismatch,

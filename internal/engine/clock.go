@@ -43,7 +43,7 @@ type phase int
 const (
 	pausing phase = iota // without a limit: dialing, and the time between Reads of a picture
 	moving               // limited by Stall: bytes of the body or of a picture must move
-	waiting              // limited by Wait
+	waiting              // limited by Wait, for all phases of this kind together
 )
 
 // clock ends the context of an attempt that exceeds a limit. It is safe for concurrent use.
@@ -54,7 +54,8 @@ type clock struct {
 	timer  *time.Timer
 
 	mu       sync.Mutex
-	body     bool // bytes of it remain to be sent
+	left     [3]time.Duration // like limits, but for all phases of waiting together
+	body     bool             // bytes of it remain to be sent
 	phase    phase
 	deadline time.Time // of the latest phase with a limit
 }
@@ -62,6 +63,7 @@ type clock struct {
 // start starts the clock of an attempt. The caller must call stop in the end.
 func (c *clock) start(ctx context.Context, limits Limits, body bool) {
 	c.limits, c.body = [3]time.Duration{moving: limits.Stall, waiting: limits.Wait}, body
+	c.left = c.limits
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.timer = time.AfterFunc(math.MaxInt64, c.expire)
 	c.sending()
@@ -76,9 +78,12 @@ func (c *clock) enter(p phase) {
 
 // begin is enter for a caller that holds mu.
 func (c *clock) begin(p phase) {
+	if c.phase == waiting && c.left[waiting] > 0 {
+		c.left[waiting] = max(time.Until(c.deadline), 1)
+	}
 	c.phase = p
 	c.timer.Stop()
-	if limit := c.limits[p]; limit > 0 {
+	if limit := c.left[p]; limit > 0 {
 		c.deadline = time.Now().Add(limit)
 		c.timer.Reset(limit)
 	}
@@ -94,14 +99,13 @@ func (c *clock) expire() {
 	}
 }
 
-// sending notes that the request is being sent. net/http may send it again and again, so a wait goes on.
+// sending notes that the request is being sent.
 func (c *clock) sending() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.body:
+	if c.body {
 		c.begin(moving)
-	case c.phase != waiting:
+	} else {
 		c.begin(waiting)
 	}
 }

@@ -48,7 +48,7 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 		"an upload after dialing":    {both, true, []step{almost, dial, hour, connect}, stall, limit},
 		"a body read before dialing": {both, true, []step{movedAll, dial, hour, connect}, response, 2 * limit},
 		"a body read while dialing":  {both, true, []step{dial, movedAll, hour, connect}, response, 2 * limit},
-		"a slow middleware":          {both, false, []step{half, dial, hour, connect}, response, 2 * limit},
+		"a slow middleware":          {both, false, []step{half, dial, hour, connect}, response, 3 * limit / 2},
 		"a request that is repeated": {both, false, []step{dial, connect, half, connect}, response, 3 * limit / 2},
 		"a picture that stalls":      {both, false, []step{almost, receiving}, stall, limit},
 		"a slow picture":             {both, false, slowly, nil, 0},
