@@ -111,7 +111,7 @@ func (g *stage) actor(name string, like actor) *actor {
 		a.disk = g.disk
 	}
 	a.life, a.kill = context.WithCancel(g.Context())
-	a.client = g.srv.Client(aicontent.WithMaxResponseSize(mostBytes), aicontent.WithMiddleware(a.network))
+	a.client = g.srv.Client(aicontent.WithMaxResponseSize(mostBytes), aicontent.WithMiddleware(a.network), drips)
 	opts := []once.Option{once.WithSettleTime(settled)}
 	if a.maxWait != unlimited {
 		opts = append(opts, once.WithMaxWait(a.maxWait))

@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 const (
@@ -121,14 +125,42 @@ func says(status int, body string) aicontenttest.Fault {
 	return aicontenttest.Status(status, body).WithHeader("Content-Type", "application/json")
 }
 
-// minutes acts and responds after five minutes, on servers with the option takesMinutes.
+// minutes acts at once. The body of its response then arrives byte by byte for minutes: takesMinutes marks the response
+// on the server, and drips slows the client's network down.
 var minutes = aicontenttest.Fault{Name: "minutes", Place: aicontenttest.BeforeResponse, Acts: true}
 
 var takesMinutes = aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 	if r.Request.Fault == minutes.Name {
-		time.Sleep(5 * time.Minute)
+		r.Header.Set(dripping, "yes")
 	}
 })
+
+const dripping = "X-Dripping"
+
+var drips = aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && resp.Header.Get(dripping) != "" {
+			resp.Body = &drip{resp.Body, r.Context()}
+		}
+		return resp, err
+	})
+})
+
+// drip is a body of which a byte arrives each second.
+type drip struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(time.Second):
+		return d.ReadCloser.Read(p[:min(len(p), 1)])
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	}
+}
 
 // oversized acts and responds with more bytes of JSON than the limit.
 func oversized(limit int) aicontenttest.Fault {

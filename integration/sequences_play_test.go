@@ -170,6 +170,7 @@ func (s sequence) leaves() bool { return s.moment == "latency" || s.moment == "d
 func (p *play) client() *aicontent.Client {
 	opts := []aicontent.Option{
 		aicontent.WithMaxResponseSize(mostBytes), aicontent.WithAttemptHook(p.note), aicontent.WithAttemptHook(p.arm),
+		drips,
 	}
 	if p.mode == "panic" {
 		opts = append(opts, aicontent.WithMiddleware(p.middleware))
