@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,7 +45,7 @@ func documents(t *testing.T) []string {
 }
 
 // Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are
-// compiled and tested. TestReadmeWorksInAnEmptyModule runs README's program.
+// compiled and tested. The whole programs of README are run as they stand.
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	t.Parallel()
 	var compiled strings.Builder
@@ -59,7 +57,7 @@ func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	for _, name := range documents(t) {
 		for _, block := range blocks(read(t, name), "go") {
 			if name == "../README.md" && strings.HasPrefix(block, "package main\n") {
-				continue
+				continue // TestReadmeWorksInAnEmptyModule runs it
 			}
 			assert.True(t, strings.Contains(compiled.String(), flat(block)),
 				"%s has code that is not compiled:\n%s", name, block)
@@ -104,19 +102,19 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 		"connection refused", "no such host", "certificate signed by unknown authority", "certificate required",
 		"handshake failure", "Proxy Authentication Required",
 	}
-	found := 0
+	quotes := matches("`(the [^`]*)`", read(t, "../docs/limits.md"))
 	for _, row := range matches(`(?m)^\| ([^|]+) \|`, read(t, "../docs/troubleshooting.md")) {
-		for _, quote := range matches("`([^`]* [^`]*)`", row[1]) {
-			if slices.Contains(foreign, quote[1]) {
-				continue
-			}
-			for piece := range strings.SplitSeq(quote[1], "…") {
-				assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in docs/troubleshooting.md")
-				found++
-			}
+		quotes = append(quotes, matches("`([^`]* [^`]*)`", row[1])...)
+	}
+	for _, quote := range quotes {
+		if slices.Contains(foreign, quote[1]) {
+			continue
+		}
+		for piece := range strings.SplitSeq(quote[1], "…") {
+			assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in a document")
 		}
 	}
-	assert.Greater(t, found, 15)
+	assert.Greater(t, len(quotes), 20)
 }
 
 // A form that a document beside the files promises must have a test, and one that is tested must be promised.
@@ -169,15 +167,16 @@ func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 	t.Parallel()
 	others, store := map[string]bool{}, map[string]bool{}
 	status := regexp.MustCompile(`\b[45](?:\d\d|xx)\b`)
-	for _, row := range matches(`(?m)^//\t(\d.*?) {2,}\w+ +(\S+) +(\S+) +\S+$`, read(t, "../outcome.go")) {
+	for _, row := range matches(`(?m)^//\t(\d.*?) {2,}[NEU]\w+ +(\S+|new key) +(\S+|new key)$`, read(t, "../outcome.go")) {
 		for _, code := range status.FindAllString(row[1], -1) {
 			if strings.HasPrefix(row[1], "2") {
 				continue
 			}
-			others[code] = others[code] || row[2] == "yes"
-			store[code] = store[code] || row[3] == "yes"
+			others[code] = others[code] || row[3] == "retried"
+			store[code] = store[code] || row[2] == "retried"
 		}
 	}
+	require.True(t, others["5xx"] && store["429"], "the rows were read")
 	for prefix, want := range map[string]map[string]bool{
 		"- List, Show, Update, Delete and Download are retried after ": others,
 		"- Store is retried only if ":                                  store,
@@ -229,34 +228,44 @@ func TestReadmeHasTheTwoCommands(t *testing.T) {
 	assert.DirExists(t, "../examples/quickstart")
 }
 
-// What README says to try in an empty folder works there, with the first block of Go code as it stands.
+// README, followed literally in an empty folder, works: its two programs, one after the other, print what it shows.
 func TestReadmeWorksInAnEmptyModule(t *testing.T) {
 	t.Parallel()
 	text, folder, modules, proxy := readme(t), t.TempDir(), t.TempDir(), moduleProxy(t)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(blocks(text, "go")[0]), 0o600))
+	programs, outputs := blocks(text, "go")[:2], blocks(text, "text")
+	require.Len(t, outputs, len(programs))
 	checkout, err := filepath.Abs("..")
 	require.NoError(t, err)
 	srv := aicontenttest.NewServer(t, aicontenttest.APIKey("test-key"))
+	place := strings.NewReplacer("../aicontent-go", checkout, "http://127.0.0.1:8090", srv.URL)
 	environment := append(os.Environ(),
 		"GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
 		"GOPROXY="+proxy, "GOMODCACHE="+modules)
-	place := strings.NewReplacer("../aicontent-go", checkout, "http://127.0.0.1:8090", srv.URL)
-	commands, out := blocks(text, "sh")[1], ""
-	for line := range strings.Lines(commands) {
+	run := func(line string) string {
 		words := strings.Fields(place.Replace(line))
 		if words[0] == "export" {
 			environment = append(environment, words[1:]...)
-			continue
+			return ""
 		}
 		require.Equal(t, "go", words[0])
 		cmd := exec.CommandContext(t.Context(), "go", words[1:]...)
 		cmd.Dir, cmd.Env = folder, environment
 		printed, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s%s", line, printed)
-		out = string(printed)
+		return string(printed)
 	}
-	require.Len(t, srv.Records(), 1)
-	assert.True(t, strings.HasPrefix(out, "1 http"), out)
+	save := func(program string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o600))
+	}
+	save(programs[0])
+	var out string
+	for line := range strings.Lines(blocks(text, "sh")[1]) {
+		out = run(line)
+	}
+	assert.Equal(t, place.Replace(outputs[0]), out)
+	save(programs[1])
+	assert.Equal(t, place.Replace(outputs[1]), run("go run .")+run("go run ."), "run twice")
+	assert.Len(t, srv.Created(), len(programs))
 }
 
 // moduleProxy returns the URL of a proxy that has the modules of this machine's cache. Of a module that is not there it
@@ -281,7 +290,7 @@ func moduleProxy(t *testing.T) string {
 	return proxy.URL
 }
 
-// Blocks of the README are read at a glance, but for the whole program and package once.
+// Blocks of the README are read at a glance, but for the two whole programs.
 func TestReadmeShowsShortBlocks(t *testing.T) {
 	t.Parallel()
 	for _, block := range blocks(readme(t), "go")[2:] {
@@ -325,100 +334,22 @@ func TestLinesOfDocumentsFitAScreen(t *testing.T) {
 	}
 }
 
-// Numbers in README that are older than the results beside them would be a claim that nobody measured.
-func TestReadmeHasTheMeasuredNumbers(t *testing.T) {
+// A promise without a test is only a sentence.
+func TestEachPromiseNamesItsTest(t *testing.T) {
 	t.Parallel()
-	results := read(t, "../bench/results/results.md")
-	lines := strings.Split(readme(t), "\n")
-	row := func(prefix string) []string {
-		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, prefix) })
-		require.GreaterOrEqual(t, i, 0, prefix)
-		return cells(lines[i])[1:]
-	}
-	faults := []string{"Faults, retries as documented", "Faults, as it comes"}
-	for name, places := range map[string]struct {
-		tables []string // the first that has the client counts
-		column string
-	}{
-		"created exactly once, and reported to the caller": {faults, "made once and told"},
-		"created twice":                               {faults, "made twice"},
-		"still waiting after 20 s":                    {faults, "still waiting"},
-		"requests, searches included":                 {faults, "requests"},
-		"a create request over loopback with TLS, ms": {[]string{"Create, loopback with TLS"}, "µs"},
-		"peak memory of a 512 MiB upload, MiB":        {[]string{"Upload 512 MiB"}, "peak memory over start, MiB"},
-	} {
-		var want []string
-		for _, client := range row("| | aicontent") {
-			value := ""
-			for _, table := range places.tables {
-				value = cmp.Or(value, measured(t, results, table, client, places.column))
-			}
-			if value == "" {
-				// Package once, with a settle time, makes the requests of its client.
-				client, _, _ = strings.Cut(client, ", once")
-				value = measured(t, results, places.tables[0], client, places.column)
-			}
-			require.NotEmpty(t, value, "%s: %s", name, client)
-			if strings.HasSuffix(name, ", ms") {
-				value = milliseconds(t, value)
-			}
-			want = append(want, value)
-		}
-		assert.Equal(t, want, row("| "+name), name)
-	}
-}
-
-// An aim that was missed, and that README does not name, would be a claim that it was met. README names the aim and the
-// measured number.
-func TestReadmeNamesTheMissedAims(t *testing.T) {
-	t.Parallel()
-	aims := section(t, read(t, "../bench/results/results.md"), "## ", "What this SDK sets out to reach")
-	text := strings.Join(strings.Fields(readme(t)), " ")
-	_, prose, found := strings.Cut(text, "[This run](bench/results/results.md) missed")
-	require.Equal(t, strings.Contains(aims, "**missed**"), found)
-	prose, _, _ = strings.Cut(prose, "![")
-	for line := range strings.Lines(aims) {
-		if row := cells(line); len(row) == 4 && row[3] == "**missed**" {
-			assert.Contains(t, prose, row[1], row[0])
-			assert.Regexp(t, `\b`+regexp.QuoteMeta(row[2])+`\b`, prose, row[0])
+	var tests strings.Builder
+	for _, file := range tree(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") {
+			tests.WriteString(read(t, file))
 		}
 	}
-}
-
-// milliseconds are of microseconds the one digit that holds on another machine, too.
-func milliseconds(t *testing.T, microseconds string) string {
-	value, err := strconv.ParseFloat(strings.ReplaceAll(microseconds, ",", ""), 64)
-	require.NoError(t, err)
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value/1000, 'g', 1, 64), 64)
-	require.NoError(t, err)
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
-}
-
-// measured is the median in a table of the results, empty for a client that it does not have.
-func measured(t *testing.T, results, table, client, column string) string {
-	at := -1
-	for line := range strings.Lines(section(t, results, "## ", table)) {
-		list := cells(line)
-		switch {
-		case len(list) > 0 && list[0] == "SDK":
-			at = slices.Index(list, column)
-			require.GreaterOrEqual(t, at, 0, "%s: %s", table, column)
-		case len(list) > 0 && list[0] == client:
-			value, _, _ := strings.Cut(list[at], " ")
-			return value
+	rows := matches(`(?m)^\| \d+ \|.*\| (.+) \|$`, read(t, "../docs/limits.md"))
+	require.Len(t, rows, 12)
+	for _, row := range rows {
+		names := matches("`(Test\\w+)`", row[1])
+		require.NotEmpty(t, names, row[0])
+		for _, name := range names {
+			assert.Contains(t, tests.String(), "\nfunc "+name[1]+"(t *testing.T)", row[0])
 		}
 	}
-	return ""
-}
-
-// cells are those of a row of a table.
-func cells(line string) (list []string) {
-	line = strings.TrimSpace(line)
-	if !strings.HasPrefix(line, "|") {
-		return nil
-	}
-	for cell := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
-		list = append(list, strings.TrimSpace(cell))
-	}
-	return list
 }
