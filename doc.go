@@ -84,11 +84,14 @@
 // strings, and times may lack a zone. A missing field, or one of an unexpected type, keeps its zero value; Raw returns
 // the record as sent. A response without a record is an error, never an empty record.
 //
-// Some services respond to Store before the picture or the text is there. [ImagesService.Wait] and
-// [TranscriptionsService.Wait] return the record when it has a URL or a result.
+// A success may lack its URL or Result, because some services respond to Store before the picture or the text is there.
+// [ImagesService.Wait] and [TranscriptionsService.Wait] return the record when it has one.
 //
-// JSON reports an error if an object, nested ones aside, lacks an ID or a name and has an error, errors or exception
-// that is not empty, a status of error, fail or failed, a status or code from 400 to 599, or success or ok false.
+// JSON reports an error if its object lacks an ID or a name and has one of these members. Nested objects do not count.
+//
+//   - an error, errors or exception that is not empty
+//   - a status or code that is error, fail or failed, or from 400 to 599
+//   - a false success or ok
 //
 // # Testing
 //

@@ -24,8 +24,8 @@ import (
 // resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // The error is a [*DecodeError] for a picture that ends early, and for a response that is empty, compressed, or begins
-// like JSON, HTML or XML (an SVG is XML). Anything else counts as a picture, whatever its Content-Type. If a response
-// without a length, which is rare, ends early, the picture seems complete.
+// like JSON, HTML or XML (an SVG is XML). Anything else counts as a picture, whatever its Content-Type. A few hosts
+// send no length: then a picture seems complete even if the connection closes early.
 //
 // Download is retried after transient failures until the first byte is written to w. A later failure leaves the written
 // bytes in w: call again with an empty w. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the

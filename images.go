@@ -56,7 +56,8 @@ func (i *Image) keep(raw string) (ID, string) {
 	return i.ID, i.Name
 }
 
-// ImageListParams filter and order a list. The zero value selects all images, newest first.
+// ImageListParams filter and order a list. The zero value selects all images, newest first. The API has no filter for
+// images that changed since some time.
 type ImageListParams struct {
 	Search     string        `url:"search,omitempty"`    // text to search for; empty is no search
 	SearchBy   ImageSearchBy `url:"search_by,omitempty"` // where to search; zero is the name
@@ -90,7 +91,8 @@ type ImageUpdateParams struct {
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects page 3.
+// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects page 3,
+// except on a deployment with cursors: Current of the page is then not 3.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
 	return list[Image](ctx, s.client, arguments{op: images.list, params: params}, opts)
 }
@@ -130,7 +132,8 @@ func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) er
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
-// ask [OutcomeOf] before you store it again, or use [github.com/aicontent/aicontent-go/once].
+// ask [OutcomeOf] before you store it again, or use [github.com/aicontent/aicontent-go/once]. Some services respond
+// before the picture is there: see Wait.
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	return call(ctx, s.client, params.arguments(), opts, readRecord[Image])
 }
@@ -144,7 +147,7 @@ func (s *ImagesService) Update(
 }
 
 // Delete deletes an image. It is retried after transient failures; then a 404 is success if an earlier attempt may have
-// been executed.
+// been executed. After a Delete that was cut off, call it again: [ErrNotFound] means that the image is gone.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := call(ctx, s.client, arguments{op: images.remove, id: id}, opts, readDeleted)
 	return err

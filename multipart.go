@@ -32,8 +32,8 @@ type File struct {
 	// application/octet-stream.
 	ContentType string
 
-	// Size is the number of bytes, for a reader or file that does not report it; zero means unknown. If it returns more
-	// or fewer bytes, the attempt fails, and the service does not get a complete file.
+	// Size is the number of bytes, for a reader or file that does not report it; zero means unknown. If the content is
+	// longer or shorter, the attempt fails, and the service does not get a complete file.
 	Size int64
 
 	source upload.Source

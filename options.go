@@ -108,11 +108,13 @@ func WithHTTPClient(hc *http.Client) Option {
 }
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
-// once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
-// must send a request with next, and only once: the SDK cannot observe requests that it sends by other means, and a
-// repeated create request is billed twice. If there is no response and next was not called with the request's context,
-// the attempt is Unknown, except that an upload whose end was not read is NotExecuted. To refuse attempts, use
-// [WithAttemptHook].
+// once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. To
+// refuse attempts, use [WithAttemptHook].
+//
+// A middleware must send a request with next, and only once: the SDK cannot observe requests that it sends by other
+// means, and a repeated create request is billed twice. The request that it gives to next must have the context of the
+// attempt. Without a response, an attempt whose context did not reach the transport is Unknown, unless the end of its
+// upload was not read.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),

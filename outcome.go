@@ -36,8 +36,15 @@ func (o Outcome) String() string {
 //
 // [Retryable] is the second answer that a program needs: whether it may make the same call again.
 //
-// The table lists how an attempt can end; the first row that applies counts. Its last two columns are the next step,
-// for Store and for all other methods.
+// The table lists how an attempt can end. Each row gives the outcome, and then the next step, for Store and for all
+// other methods:
+//
+//   - retried: the SDK makes another attempt. If no attempt succeeds, Retryable is true.
+//   - retryable: the SDK makes no other attempt, but Retryable is true.
+//   - new key: the SDK makes one attempt with the new key. If it fails, Retryable is false.
+//   - final: the SDK makes no other attempt, and Retryable is false.
+//
+// The first row that applies counts.
 //
 //	the attempt ended with                                    outcome      Store      other methods
 //	invalid arguments                                         NotExecuted  final      final
@@ -64,13 +71,6 @@ func (o Outcome) String() string {
 //	no response for another reason                            Unknown      final      retried
 //	any other response, or a picture whose writer failed      Unknown      final      final
 //
-// The steps are:
-//
-//   - retried: the SDK makes another attempt. If no attempt succeeds, Retryable is true.
-//   - retryable: the SDK makes no other attempt, but Retryable is true.
-//   - new key: the SDK makes one attempt with the new key. If it fails, Retryable is false.
-//   - final: the SDK makes no other attempt, and Retryable is false.
-//
 // Before sending means that the SDK's own transport saw no connection. During an upload means before the first byte of
 // the form's closing boundary, without which no server has the complete form. JSON is an object or an array. Here, 4xx
 // excludes 408 and 499, and 5xx excludes 501 and 505.
@@ -84,11 +84,10 @@ func (o Outcome) String() string {
 // after an attempt of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed, because the pages before it
 // were read.
 //
-// OutcomeOf calls the method Outcome of the first error in the tree of err, as [errors.As] walks it, that has both this
-// method and Retryable() bool. Errors of your own may have them, and RetryAt() time.Time. Of joined errors, Unknown
-// counts first, then Executed. Nil is Executed. An error without the methods is Unknown, and so is an error of this
-// package that a program made itself, except for an [*APIError]: its status is judged as the response to a Store with a
-// JSON body.
+// An error of your own counts if it has the methods Outcome() Outcome and Retryable() bool, and may also have RetryAt()
+// time.Time. If err wraps several such errors, the outermost counts; of joined errors, Unknown counts first, then
+// Executed. Nil is Executed, and an error without the methods is Unknown. An error of this package that a program made
+// itself is Unknown, too, except for an [*APIError]: its status is judged as the response to a Store with a JSON body.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeExecuted

@@ -94,10 +94,15 @@ func (p Page[T]) Format(s fmt.State, _ rune) {
 // HasNext reports whether Next returns a page, or an error because there may be more records.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the next page, with the filters and options of the first call except its page, or nil without an error
-// after the last. It leaves out records that moved there from this page. The error matches [ErrPagination] if the
-// service does not say whether a page follows a full one, leads back to an earlier page, or repeats this page's
-// records. It also matches after the last page of a list that became shorter meanwhile, as in All.
+// Next returns the next page, with the filters and options of the first call except its page. After the last page it
+// returns nil without an error. It leaves out records that moved there from this page.
+//
+// The error matches [ErrPagination] if the list may have more records than were read:
+//
+//   - this page is full, and the service does not say whether another follows
+//   - the next link leads back to an earlier page
+//   - the next page repeats the records of this page
+//   - this page is the last, and the list became shorter during the walk
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil

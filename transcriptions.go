@@ -53,7 +53,8 @@ func (t *Transcription) keep(raw string) (ID, string) {
 	return t.ID, t.Name
 }
 
-// TranscriptionListParams filter and order a list. The zero value selects all transcriptions, newest first.
+// TranscriptionListParams filter and order a list. The zero value selects all transcriptions, newest first. The API has
+// no filter for transcriptions that changed since some time.
 type TranscriptionListParams struct {
 	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
@@ -84,7 +85,7 @@ type TranscriptionUpdateParams struct {
 }
 
 // List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects page
-// 3.
+// 3, except on a deployment with cursors: Current of the page is then not 3.
 func (s *TranscriptionsService) List(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) (*Page[Transcription], error) {
@@ -122,7 +123,7 @@ func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts .
 // minutes and is billed. The file is streamed. Store is retried only if the service cannot have executed the request,
 // as when an upload was cut off, and the file can be read again: see [FileFromReader]. A failed Store may still have
 // created, and billed, the transcription: ask [OutcomeOf] before you store it again, or use
-// [github.com/aicontent/aicontent-go/once].
+// [github.com/aicontent/aicontent-go/once]. Some services respond before the text is there: see Wait.
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
@@ -139,7 +140,7 @@ func (s *TranscriptionsService) Update(
 }
 
 // Delete deletes a transcription. It is retried after transient failures; then a 404 is success if an earlier attempt
-// may have been executed.
+// may have been executed. After a Delete that was cut off, call it again: [ErrNotFound] means that it is gone.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := call(ctx, s.client, arguments{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err

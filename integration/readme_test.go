@@ -169,7 +169,8 @@ func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 	t.Parallel()
 	others, store := map[string]bool{}, map[string]bool{}
 	status := regexp.MustCompile(`\b[45](?:\d\d|xx)\b`)
-	for _, row := range matches(`(?m)^//\t(\d.*?) {2,}[NEU]\w+ +(\S+|new key) +(\S+|new key)$`, read(t, "../outcome.go")) {
+	const pattern = `(?m)^//\t(\d.*?) {2,}[NEU]\w+ +(\S+|new key) +(\S+|new key)$`
+	for _, row := range matches(pattern, read(t, "../outcome.go")) {
 		for _, code := range status.FindAllString(row[1], -1) {
 			if strings.HasPrefix(row[1], "2") {
 				continue
