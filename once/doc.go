@@ -11,8 +11,8 @@
 //
 // A plain Store call that fails may still have created, and billed, its record. With this package you make the same
 // call again, if [aicontent.Retryable] reports true, at the time of [aicontent.RetryAt], from any process with the same
-// ledger: [InMemory] for one process, [Dir] for one machine, or a database (see [Ledger]). Each call that succeeds
-// returns the same record.
+// ledger: [InMemory] for one process, [Dir] or SQLite for one machine, or a database for several (see [Ledger]). Each
+// call that succeeds returns the same record.
 //
 // Your part:
 //
@@ -37,9 +37,8 @@
 // # How long a call takes
 //
 // A call normally takes as long as a Store. If an earlier request is open, the call first waits for its record: at most
-// for the settle time after the request ended, or for 17 minutes if its process died. A restart does not extend the
-// wait. The context ends the wait and also a create request, which may still be billed; [WithMaxWait] ends only the
-// wait. With the defaults:
+// for the settle time after the request ended. A restart does not extend the wait. The context ends the wait and also a
+// create request, which may still be billed; [WithMaxWait] ends only the wait. With the defaults:
 //
 //	                                         create requests  searches  until the call ends
 //	the response arrives                                   1         1  as long as a Store
@@ -53,6 +52,15 @@
 //
 // A call searches 1, 3, 7, 15 and 31 seconds after its first pause began, then every 30 seconds, or later for a
 // Retry-After. A worker with WithMaxWait(0) that calls again at RetryAt makes as many searches.
+//
+// # After a kill
+//
+// A process that is killed cannot write when its request ended. Therefore it writes beforehand until when the request
+// may create a record: for two minutes and the settle time from now on, and again every 30 seconds while it sends.
+// After a kill, other calls wait for the record until then: 17 minutes at most, by default.
+//
+// The two minutes are for a ledger that fails for a moment. A process that cannot write to it for 105 seconds ends its
+// request, so that no other process takes a living request for a dead one.
 //
 // # What a call costs
 //
@@ -82,9 +90,11 @@
 //
 // The settle time ([WithSettleTime]) must therefore cover the longest Store of your deployment, even behind a 504, the
 // lag of its lists and of Show, and the difference of your machines' clocks. Take twice the sum. docs/recipes.md
-// measures it.
+// measures it. If it is too short, you pay twice: with three seconds, a 504 at once and the record six seconds later, a
+// call ends NotExecuted after three seconds, and the next one stores again.
 //
-// If lists lack names, calls end with the error of the search. FindByName tells whether yours have them.
+// Lists must have names and IDs: otherwise calls end with the error of the search. To check a deployment, call
+// FindByName for a record that exists. An empty list shows no fault: the first Store succeeds, the next fail.
 //
 // # Looking after a ledger
 //

@@ -19,9 +19,10 @@ type Client struct {
 type Option func(*config)
 
 // WithSettleTime sets the settle time: the longest time, after the end of a create request, until lists show its
-// record. The package documentation tells how to choose it. The default is 15 minutes. It must exceed the time that a
-// Store call waits for a response ([aicontent.WithStoreTimeout]), and be the same in all processes that store names of
-// a collection in one ledger.
+// record. The default is 15 minutes. It must exceed the longest Store, even behind a 504, or a record may be billed
+// twice: the package documentation tells how to choose it. It must also exceed the time that a Store call waits for a
+// response ([aicontent.WithStoreTimeout]), and be the same in all processes that store names of a collection in one
+// ledger.
 //
 // With 0, a call does not wait after its request has ended: use it for a single process and a service that lists a
 // record before it responds. Any other value below a millisecond is an error.
