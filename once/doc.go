@@ -94,7 +94,8 @@
 // call ends NotExecuted after three seconds, and the next one stores again.
 //
 // Lists must have names and IDs: otherwise calls end with the error of the search. To check a deployment, call
-// FindByName for a record that exists. An empty list shows no fault: the first Store succeeds, the next fail.
+// FindByName for a record that exists. An empty list shows no fault: then the first Store succeeds, and those of other
+// names fail.
 //
 // # Looking after a ledger
 //
