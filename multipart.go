@@ -18,9 +18,10 @@ import (
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
-// File is an audio file to upload. It is streamed: an upload holds at most 512 KiB of it in memory. The API does not
-// specify audio formats; mp3, mp4, mpeg, mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an
-// archive, an HTML page or a common image is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
+// File is an audio file to upload. It is streamed: an upload of any size holds at most 512 KiB of it in memory, and
+// [WithProgress] reports how far it is. The API does not specify audio formats; mp3, mp4, mpeg, mpga, m4a, wav and webm
+// are known to work. A file that begins like a PDF, an archive, an HTML page or a common image is refused before it is
+// sent; TIFF, HEIC and AVIF are not recognized.
 //
 // If a service or proxy rejects the request during the upload, that response is the call's error, after up to some MiB
 // were sent in vain.
@@ -46,10 +47,11 @@ func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
-// FileFromFS returns the file at path in fsys, opened anew for each attempt and read on another goroutine. Its name is
-// the last element of path. It may be any file except a directory, because object stores report irregular files. The
-// size of such a file is File.Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is
-// read all the same. If the context ends while an Open or Read hangs, the call returns and leaves it behind.
+// FileFromFS returns the file at path in fsys, such as an object store's, opened anew for each attempt and read on
+// another goroutine. Its name is the last element of path. It may be any file except a directory, because object stores
+// report irregular files. The size of such a file is File.Size or, if that is 0, the size that Stat reports. A file
+// that Stat reports as empty is read all the same. If the context ends while an Open or Read hangs, the call returns
+// and leaves it behind.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: filepath.Base(path), source: upload.FS(fsys, path)}
 }
