@@ -194,7 +194,7 @@ var rules = []rule{
 func (f Facts) silent() bool { return f.Status == 0 }
 func (f Facts) is2xx() bool  { return f.Status/100 == 2 }
 
-// unsent reports whether certainly nothing was sent, and no response came.
+// unsent reports whether certainly nothing was sent and nothing received.
 func (f Facts) unsent() bool { return f.silent() && f.Unsent }
 
 // isJSON reports whether the body is JSON other than the expected content. It counts as the service's own response.

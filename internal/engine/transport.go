@@ -60,7 +60,7 @@ func NewTransport(base http.RoundTripper, clearProxy bool) *Transport {
 }
 
 // NewPictureTransport returns a Transport for requests to other hosts, which must not learn who the caller is: it has
-// no client certificate, and no server name but the URL's. A caller's DialTLSContext may send anything.
+// neither a client certificate nor a server name other than the URL's. A caller's DialTLSContext may send anything.
 func NewPictureTransport(base http.RoundTripper) *Transport {
 	p := NewTransport(base, true)
 	if t, ok := p.shared.(*http.Transport); ok && t.TLSClientConfig != nil {

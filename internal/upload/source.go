@@ -130,7 +130,7 @@ func (s *stream) open(size int64) (io.ReadCloser, int64, error) {
 	return io.NopCloser(s.r), size, err
 }
 
-// Read reads from a reader that cannot seek.
+// Read reads from a reader without Seek.
 func (s *stream) Read(p []byte) (int, error) {
 	s.used = true
 	return s.r.Read(p)
@@ -148,7 +148,7 @@ func (s *stream) measure() {
 	}
 }
 
-// unread puts bytes back that were read from a reader that cannot seek.
+// unread puts back bytes read from a reader without Seek.
 func (s *stream) unread(head []byte) {
 	if s.seek == nil {
 		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
