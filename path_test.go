@@ -22,8 +22,8 @@ func TestOneCallTakesThePathThatIsDocumented(t *testing.T) {
 	_, section, _ := strings.Cut(string(contributing), "\n## One call\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var documented []string
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+)`).FindAllStringSubmatch(section, -1) {
-		documented = append(documented, m[1])
+	for _, m := range regexp.MustCompile(`(?m)^\t *(\S+)`).FindAllStringSubmatch(section, -1) {
+		documented = append(documented, strings.TrimPrefix(m[1], "engine."))
 	}
 
 	var taken []string

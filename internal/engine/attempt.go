@@ -57,7 +57,7 @@ func (c *call) attempt(read Reader) Attempt {
 		var err error
 		sending, err = c.req.Body.Attach(wired, func(sent int64, done bool) {
 			clock.moved(done)
-			bar.moved(sent, false)
+			bar.moved(sent, done)
 		})
 		if err != nil {
 			a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
