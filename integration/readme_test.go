@@ -334,6 +334,7 @@ func TestLinesOfDocumentsFitAScreen(t *testing.T) {
 			}
 		}
 		assert.False(t, code, "%s has a block of code without an end", name)
+		assert.NotRegexp(t, `\|---\|\n\n`, read(t, name), "a table ends before its first row")
 	}
 }
 
