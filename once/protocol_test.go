@@ -748,7 +748,7 @@ func TestAResponseThatArrivesAfterTheCutOffIsReturned(t *testing.T) {
 		assert.NotEmpty(t, image.ID)
 		assert.Equal(t, 3*time.Minute, time.Since(w.start))
 		assert.Equal(t, 1, w.requests(aicontent.ImagesStore))
-	}, kit.LatencyOn(aicontent.ImagesStore, 3*time.Minute))
+	}, kit.LatencyOn(aicontent.ImagesStore, 3*time.Minute), lagging(time.Hour))
 }
 
 // Several records with the name: none of them can be told to be the one that is meant.
