@@ -150,8 +150,10 @@ func (e *APIError) RetryAt() time.Time {
 }
 
 func (e *APIError) judge() engine.Verdict {
-	facts := engine.Facts{Status: e.StatusCode, Complete: true, Content: engine.Content{Kind: engine.JSON}}
-	return engine.Judge(engine.Create, facts)
+	facts := engine.Facts{
+		Kind: engine.Create, Status: e.StatusCode, Complete: true, Content: engine.Content{Kind: engine.JSON},
+	}
+	return engine.Judge(facts)
 }
 
 // Is reports whether target is the sentinel of the status code.

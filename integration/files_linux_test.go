@@ -68,3 +68,13 @@ func TestStoreLeavesAHangingFileBehind(t *testing.T) {
 		})
 	}
 }
+
+// A file of /proc says that it is empty. Its content is sent all the same.
+func TestFilesThatSayTheyAreEmptyAreSent(t *testing.T) {
+	t.Parallel()
+	c, bodies := receivingFiles(t)
+	params := aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromPath("/proc/self/status")}
+	_, err := c.Transcriptions.Store(t.Context(), params)
+	require.NoError(t, err)
+	assert.Contains(t, <-bodies, "\nVmSize:")
+}

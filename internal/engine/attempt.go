@@ -41,12 +41,12 @@ type Attempt struct {
 
 // attempt makes one attempt.
 func (c *call) attempt(read Reader) Attempt {
-	a := Attempt{Number: c.last.Number + 1, Facts: Facts{Lost: c.outcome == Unknown}}
+	a := Attempt{Number: c.last.Number + 1, Facts: Facts{Kind: c.req.Kind, Lost: c.outcome == Unknown}}
 	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	start := time.Now()
 	seen := c.sender.Transport.watch(c.ctx, c.set.Limits, c.req.Body != nil)
 	clock := &seen.clock
-	defer clock.stop() // because a RoundTripper may panic
+	defer clock.stop()
 	wired := c.newRequest(seen)
 	var bar *progressBar
 	if c.set.Progress != nil {
@@ -61,9 +61,10 @@ func (c *call) attempt(read Reader) Attempt {
 		})
 		if err != nil {
 			a.Err, a.Facts.End, a.Facts.Unsent = err, Unread, true
-			a.Verdict = Judge(c.req.Kind, a.Facts)
+			a.Verdict = Judge(a.Facts)
 			return a
 		}
+		defer sending.End() // because a RoundTripper may panic
 	}
 	defer func() { sending.End() }() // unless it has ended
 	resp, err := c.sender.client(c.req.Kind).Do(wired)
@@ -88,7 +89,7 @@ func (c *call) attempt(read Reader) Attempt {
 		a.Err = cmp.Or(endedBy(c.ctx, clock), err)
 	}
 	a.Facts.End = endOf(c.ctx, err)
-	a.Verdict = Judge(c.req.Kind, a.Facts)
+	a.Verdict = Judge(a.Facts)
 	return a
 }
 
@@ -116,10 +117,7 @@ func (c *call) newRequest(ctx context.Context) *http.Request {
 	for name, values := range req.Header {
 		header[name] = slices.Clone(values)
 	}
-	return (&http.Request{
-		Method: req.Method, URL: &own.url, Host: req.URL.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
+	return (&http.Request{Method: req.Method, URL: &own.url, Host: req.URL.Host, Header: header}).WithContext(ctx)
 }
 
 // reportInterval is the time between two reports of progress: a bar that moves 20 times a second looks smooth.
@@ -245,7 +243,7 @@ func Look(ctx context.Context, f upload.File, stall time.Duration) (size int64, 
 	var clock clock
 	clock.start(ctx, Limits{Stall: stall}, true)
 	defer clock.stop()
-	size, head, err = f.Look(clock.ctx)
+	size, head, err = f.Look(&clock)
 	if err != nil {
 		err = cmp.Or(endedBy(ctx, &clock), err)
 	}

@@ -46,27 +46,30 @@ const (
 	waiting              // limited by Wait, for all phases of this kind together
 )
 
-// clock ends the context of an attempt that exceeds a limit. It is safe for concurrent use.
+// clock is the context of an attempt, which ends if the attempt exceeds a limit. It is safe for concurrent use.
 type clock struct {
-	ctx    context.Context // of the attempt
+	context.Context
 	cancel context.CancelCauseFunc
 	limits [3]time.Duration // by phase; 0 means none
 	timer  *time.Timer
 
 	mu       sync.Mutex
 	left     [3]time.Duration // like limits, but for all phases of waiting together
-	body     bool             // bytes of it remain to be sent
+	sending  phase            // of a request that has a connection: moving until its body is sent, then waiting
 	phase    phase
 	deadline time.Time // of the latest phase with a limit
 }
 
 // start starts the clock of an attempt. The caller must call stop in the end.
 func (c *clock) start(ctx context.Context, limits Limits, body bool) {
-	c.limits, c.body = [3]time.Duration{moving: limits.Stall, waiting: limits.Wait}, body
+	c.limits, c.sending = [3]time.Duration{moving: limits.Stall, waiting: limits.Wait}, waiting
 	c.left = c.limits
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	if body {
+		c.sending = moving
+	}
+	c.Context, c.cancel = context.WithCancelCause(ctx)
 	c.timer = time.AfterFunc(math.MaxInt64, c.expire)
-	c.sending()
+	c.enter(c.sending)
 }
 
 // enter begins a phase and ends the one before.
@@ -99,28 +102,15 @@ func (c *clock) expire() {
 	}
 }
 
-// sending notes that the request is being sent.
-func (c *clock) sending() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.body {
-		c.begin(moving)
-	} else {
-		c.begin(waiting)
-	}
-}
-
 // moved notes that bytes of the body move. Done means that the whole body was read.
 func (c *clock) moved(done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.body = c.body && !done
-	switch {
-	case c.phase != moving:
-	case done:
-		c.begin(waiting)
-	default:
-		c.begin(moving)
+	if done {
+		c.sending = waiting
+	}
+	if c.phase == moving {
+		c.begin(c.sending)
 	}
 }
 
@@ -132,7 +122,7 @@ func (c *clock) stop() {
 
 // expired returns the [*TimeoutError] that ended the attempt, or nil.
 func (c *clock) expired() error {
-	if late, ok := context.Cause(c.ctx).(*TimeoutError); ok {
+	if late, ok := context.Cause(c).(*TimeoutError); ok {
 		return late
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 	type step = func(*clock)
 	after := func(d time.Duration) step { return func(*clock) { time.Sleep(d) } }
 	almost, half, hour := after(limit-1), after(limit/2), after(time.Hour)
-	connect, stop := (*clock).sending, (*clock).stop
+	connect, stop := func(c *clock) { c.enter(c.sending) }, (*clock).stop
 	dial := func(c *clock) { c.enter(pausing) }
 	pause, receiving := dial, func(c *clock) { c.enter(moving) }
 	moved := func(c *clock) { c.moved(false) }
@@ -72,7 +72,7 @@ func TestClockLimitsStallsAndTheWaitAndNothingElse(t *testing.T) {
 					return
 				}
 				start := time.Now()
-				<-c.ctx.Done()
+				<-c.Done()
 				assert.Equal(t, row.after, time.Since(start))
 				assert.Equal(t, row.err, c.expired())
 			})
@@ -103,10 +103,10 @@ func TestClockExpiresForNoOtherReason(t *testing.T) {
 	var c clock
 	c.start(ctx, Limits{Stall: time.Minute}, true)
 	c.expire()
-	assert.NoError(t, c.ctx.Err())
+	assert.NoError(t, c.Err())
 	cancel()
 	assert.NoError(t, c.expired())
 	c.stop()
 	assert.NoError(t, c.expired())
-	assert.ErrorIs(t, context.Cause(c.ctx), context.Canceled)
+	assert.ErrorIs(t, context.Cause(&c), context.Canceled)
 }

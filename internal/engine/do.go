@@ -15,7 +15,8 @@ import (
 // Do makes attempts until one succeeds or no other may follow. It returns either the last attempt or a failure.
 func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Attempt, *Failure) {
 	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted, keys: s.Keys()}
-	defer c.end()
+	// If hooks still wait for a result in the end, the attempt has panicked.
+	defer c.tell(Result{Attempt: Attempt{Err: ErrPanic}})
 	for ctx.Err() == nil {
 		why, err := c.enter()
 		if err != nil {
@@ -33,9 +34,12 @@ func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader)
 		case !again:
 			return Attempt{}, c.fail(why, err)
 		}
-		sleep(ctx, pause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
-	return Attempt{}, c.fail(Ended, ContextError(ctx))
+	return Attempt{}, c.fail(Ended, nil)
 }
 
 // call is the history of a call.
@@ -98,7 +102,7 @@ func (c *call) situation() situation {
 // retry is free.
 func (c *call) reserve() (again bool, why Why, err error) {
 	switch {
-	case c.last.Verdict.Next == Renew:
+	case c.last.Verdict.Next == newKey:
 		c.renewed = true
 		if c.renewal, err = c.sender.Key(c.ctx); err != nil {
 			return false, KeyError, err
@@ -134,9 +138,6 @@ func (c *call) fail(why Why, stopped error) *Failure {
 // ErrPanic is the error of an attempt that ended in a panic.
 var ErrPanic = errors.New("the attempt ended in a panic")
 
-// end tells the hooks that still wait for a result, because the attempt has panicked.
-func (c *call) end() { c.tell(Result{Attempt: Attempt{Err: ErrPanic}}) }
-
 // ask calls the hooks for the next attempt. If a hook refuses it, the earlier hooks get its error as their result.
 func (c *call) ask() error {
 	for _, hook := range c.set.Hooks {
@@ -170,19 +171,8 @@ func (c *call) tell(r Result) {
 // It is nil before the context ends.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	switch {
-	case err == nil, errors.Is(err, cause):
-		return err
-	case errors.Is(cause, err):
+	if err == nil || errors.Is(cause, err) {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// sleep waits for the pause or the end of the context.
-func sleep(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }

@@ -41,7 +41,7 @@ type Settings struct {
 	Limits   Limits
 	Policy   Policy
 	Hooks    []Hook
-	Progress func(sent int64, attempt int) // called at most 20 times a second, from one goroutine at a time; may be nil
+	Progress func(sent int64, attempt int) // of an upload: at most 20 times a second, one call at a time; nil for none
 }
 
 // Sender is shared by all calls of a client. It is read-only after construction.

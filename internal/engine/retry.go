@@ -32,12 +32,13 @@ func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, 
 		counted--
 	}
 	switch next := a.Verdict.Next; {
-	case next == Retry && a.RetryAfter > p.MaxRetryAfter:
+	case next == retried && a.RetryAfter > p.MaxRetryAfter:
 		return 0, false, LongWait
-	case next == Stop, next == Renew && (s.renewed || !s.rotates), next == Retry && counted >= p.MaxAttempts:
-		return 0, false, Final
-	case next == Retry:
+	case next == retried && counted < p.MaxAttempts:
 		pause = cmp.Or(a.RetryAfter, p.backoff(counted, s.random))
+	case next == newKey && s.rotates && !s.renewed:
+	default:
+		return 0, false, Final
 	}
 	switch {
 	case !s.replayable:

@@ -15,9 +15,9 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 	policy := Policy{
 		MaxAttempts: 4, MinBackoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, MaxRetryAfter: time.Minute,
 	}
-	const half, full = 250 * time.Millisecond, 500 * time.Millisecond // of the first limit
+	const half, full, minute = 250 * time.Millisecond, 500 * time.Millisecond, time.Minute
 	usual := situation{rotates: true, replayable: true, random: 0.5, left: math.MaxInt64}
-	attempt := func(number int, next Next, retryAfter time.Duration) Attempt {
+	attempt := func(number int, next step, retryAfter time.Duration) Attempt {
 		return Attempt{Number: number, Verdict: Verdict{Next: next}, RetryAfter: retryAfter}
 	}
 	with := func(change func(*situation)) situation {
@@ -39,40 +39,40 @@ func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
 		again bool
 		why   Why
 	}{
-		"a verdict that stops":                      {attempt(1, Stop, 0), usual, 0, false, Final},
-		"a transient failure":                       {attempt(1, Retry, 0), usual, half, true, Final},
-		"the second transient failure":              {attempt(2, Retry, 0), usual, full, true, Final},
-		"the last attempt but one":                  {attempt(3, Retry, 0), usual, time.Second, true, Final},
-		"the last attempt":                          {attempt(4, Retry, 0), usual, 0, false, Final},
-		"the last attempt, after a renewal":         {attempt(5, Retry, 0), renewed, 0, false, Final},
-		"the last but one, after a renewal":         {attempt(4, Retry, 0), renewed, time.Second, true, Final},
-		"the longest Retry-After":                   {attempt(1, Retry, time.Minute), usual, time.Minute, true, Final},
-		"a Retry-After that is too long":            {attempt(1, Retry, time.Minute+1), usual, 0, false, LongWait},
-		"a long Retry-After after the last attempt": {attempt(4, Retry, time.Minute+1), usual, 0, false, LongWait},
-		"a long Retry-After of a final failure":     {attempt(1, Stop, time.Minute+1), usual, 0, false, Final},
-		"a refused key":                             {attempt(1, Renew, 0), usual, 0, true, Final},
-		"a refused key with a long Retry-After":     {attempt(1, Renew, time.Hour), usual, 0, true, Final},
-		"a refused key at the last attempt":         {attempt(4, Renew, 0), usual, 0, true, Final},
-		"a second refused key":                      {attempt(2, Renew, 0), renewed, 0, false, Final},
-		"a refused key without a source":            {attempt(1, Renew, 0), oneKey, 0, false, Final},
-		"a transient failure without a source":      {attempt(1, Retry, 0), oneKey, half, true, Final},
-		"a body that cannot be sent again":          {attempt(1, Retry, 0), usedUp, 0, false, NoReplay},
-		"a refused key and such a body":             {attempt(1, Renew, 0), usedUp, 0, false, NoReplay},
-		"a final failure and such a body":           {attempt(1, Stop, 0), usedUp, 0, false, Final},
-		"a context that has ended":                  {attempt(1, Retry, 0), ended, 0, false, Ended},
-		"a refused key after the context":           {attempt(1, Renew, 0), ended, 0, false, Ended},
-		"a final failure after the context":         {attempt(1, Stop, 0), ended, 0, false, Final},
-		"a deadline at the end of the pause":        {attempt(1, Retry, 0), soon, 0, false, Ended},
-		"a deadline after the pause":                {attempt(1, Retry, 0), later, half, true, Final},
-		"a Retry-After beyond the deadline":         {attempt(1, Retry, time.Second), later, 0, false, Ended},
-		"such a body after the context":             {attempt(1, Retry, 0), both, 0, false, NoReplay},
+		"a verdict that stops":                      {attempt(1, final, 0), usual, 0, false, Final},
+		"a transient failure":                       {attempt(1, retried, 0), usual, half, true, Final},
+		"the second transient failure":              {attempt(2, retried, 0), usual, full, true, Final},
+		"the last attempt but one":                  {attempt(3, retried, 0), usual, time.Second, true, Final},
+		"the last attempt":                          {attempt(4, retried, 0), usual, 0, false, Final},
+		"the last attempt, after a renewal":         {attempt(5, retried, 0), renewed, 0, false, Final},
+		"the last but one, after a renewal":         {attempt(4, retried, 0), renewed, time.Second, true, Final},
+		"the longest Retry-After":                   {attempt(1, retried, minute), usual, minute, true, Final},
+		"a Retry-After that is too long":            {attempt(1, retried, minute+1), usual, 0, false, LongWait},
+		"a long Retry-After after the last attempt": {attempt(4, retried, minute+1), usual, 0, false, LongWait},
+		"a long Retry-After of a final failure":     {attempt(1, final, minute+1), usual, 0, false, Final},
+		"a refused key":                             {attempt(1, newKey, 0), usual, 0, true, Final},
+		"a refused key with a long Retry-After":     {attempt(1, newKey, time.Hour), usual, 0, true, Final},
+		"a refused key at the last attempt":         {attempt(4, newKey, 0), usual, 0, true, Final},
+		"a second refused key":                      {attempt(2, newKey, 0), renewed, 0, false, Final},
+		"a refused key without a source":            {attempt(1, newKey, 0), oneKey, 0, false, Final},
+		"a transient failure without a source":      {attempt(1, retried, 0), oneKey, half, true, Final},
+		"a body that cannot be sent again":          {attempt(1, retried, 0), usedUp, 0, false, NoReplay},
+		"a refused key and such a body":             {attempt(1, newKey, 0), usedUp, 0, false, NoReplay},
+		"a final failure and such a body":           {attempt(1, final, 0), usedUp, 0, false, Final},
+		"a context that has ended":                  {attempt(1, retried, 0), ended, 0, false, Ended},
+		"a refused key after the context":           {attempt(1, newKey, 0), ended, 0, false, Ended},
+		"a final failure after the context":         {attempt(1, final, 0), ended, 0, false, Final},
+		"a deadline at the end of the pause":        {attempt(1, retried, 0), soon, 0, false, Ended},
+		"a deadline after the pause":                {attempt(1, retried, 0), later, half, true, Final},
+		"a Retry-After beyond the deadline":         {attempt(1, retried, time.Second), later, 0, false, Ended},
+		"such a body after the context":             {attempt(1, retried, 0), both, 0, false, NoReplay},
 	} {
 		pause, again, why := decide(policy, row.a, row.s)
 		assert.Equal(t, row.pause, pause, name)
 		assert.Equal(t, row.again, again, name)
 		assert.Equal(t, row.why, why, name)
 	}
-	_, again, _ := decide(Policy{}, attempt(1, Retry, 0), usual)
+	_, again, _ := decide(Policy{}, attempt(1, retried, 0), usual)
 	assert.False(t, again, "the zero policy allows one attempt")
 }
 

@@ -23,6 +23,7 @@ func Together(a, b Outcome) Outcome {
 
 // Facts are the observations of an attempt.
 type Facts struct {
+	Kind     Kind // of the request
 	Unsent   bool // certainly nothing was sent
 	Complete bool // the transport has read a byte of the form's closing boundary, or there is no file
 	End      End
@@ -45,21 +46,12 @@ const (
 type Verdict struct {
 	Outcome   Outcome
 	OK        bool // the attempt succeeded
-	Next      Next
+	Next      step
 	Retryable bool // the same call is safe to make again, and may succeed
 }
 
-// Next is the permitted step after an attempt.
-type Next int
-
-const (
-	Stop  Next = iota
-	Renew      // the same request with another key
-	Retry      // the same request
-)
-
-// step is an entry of the table for Store or for the other methods: the permitted step, and whether the caller may make
-// the call again afterwards.
+// step is an entry of the table for Store or for the other methods: the permitted step after an attempt, and whether
+// the caller may make the call again afterwards. The empty step, of a success, is final.
 type step string
 
 const (
@@ -73,120 +65,101 @@ const (
 // rule is a row of the table in the documentation of aicontent.OutcomeOf.
 type rule struct {
 	row           string
-	when          func(Kind, Facts) bool
+	when          func(Facts) bool
 	outcome       Outcome
 	store, others step
 }
 
 // Judge returns the verdict of the first rule that applies.
-func Judge(kind Kind, f Facts) Verdict {
-	if succeeded(kind, f) {
+func Judge(f Facts) Verdict {
+	if f.succeeded() {
 		return Verdict{Outcome: Executed, OK: true}
 	}
 	for _, r := range rules {
 		step := r.others
-		if kind == Create {
+		if f.Kind == Create {
 			step = r.store
 		}
-		if step != otherRow && r.when(kind, f) {
-			return step.verdict(r.outcome)
+		if step != otherRow && r.when(f) {
+			return Verdict{Outcome: r.outcome, Next: step, Retryable: step == retryable || step == retried}
 		}
 	}
 	return Verdict{Outcome: Unknown}
 }
 
-func (s step) verdict(outcome Outcome) Verdict {
-	v := Verdict{Outcome: outcome, Retryable: s == retryable || s == retried}
-	switch s {
-	case retried:
-		v.Next = Retry
-	case newKey:
-		v.Next = Renew
-	}
-	return v
-}
-
 // succeeded reports whether the attempt succeeded. A Delete also succeeds with a 201 or 204 whose body is cut off, and
 // with a 404 after an attempt that may have been executed.
-func succeeded(kind Kind, f Facts) bool {
+func (f Facts) succeeded() bool {
 	switch {
 	case f.Content.WriterFailed:
 		return false
 	case f.Status == 404:
-		return kind == Remove && f.Lost && f.isJSON()
+		return f.Kind == Remove && f.Lost && f.isJSON()
 	}
-	return f.is2xx() && (f.Content.Kind == Asked || kind == Remove && f.made() && f.Content.Cut)
+	return f.is2xx() && (f.Content.Kind == Asked || f.Kind == Remove && f.made() && f.Content.Cut)
 }
 
 // rules are in the order of the table. The first matching rule counts, so a rule may rely on the mismatch of all
 // earlier rules. The last rule always matches.
 var rules = []rule{
-	{"the context, limiter, key source or hook, before sending", func(_ Kind, f Facts) bool {
+	{"the context, limiter, key source or hook, before sending", func(f Facts) bool {
 		return f.End == Cancelled && f.unsent()
 	}, NotExecuted, retryable, retryable},
-	{"the context, during an upload", func(_ Kind, f Facts) bool {
+	{"the context, during an upload", func(f Facts) bool {
 		return f.End == Cancelled && !f.Complete && (f.silent() || f.is2xx() && f.Content.Cut && !f.made())
 	}, NotExecuted, retryable, retryable},
-	{"an untrusted certificate, or http on an https:// port", func(_ Kind, f Facts) bool {
+	{"an untrusted certificate, or http on an https:// port", func(f Facts) bool {
 		return f.End == Fatal && f.silent() && (f.Unsent || !f.Complete)
 	}, NotExecuted, final, final},
-	{"no connection", func(_ Kind, f Facts) bool {
+	{"no connection", func(f Facts) bool {
 		return f.End == Broke && f.unsent()
 	}, NotExecuted, retried, retried},
-	{"the network, a stall, 408 or 5xx, during an upload", func(_ Kind, f Facts) bool {
+	{"the network, a stall, 408 or 5xx, during an upload", func(f Facts) bool {
 		return !f.Complete && (f.silent() && f.End == Broke || f.Status != 429 && f.transient())
 	}, NotExecuted, retried, retried},
-	{"429", func(_ Kind, f Facts) bool {
+	{"429", func(f Facts) bool {
 		return f.Status == 429
 	}, NotExecuted, retried, retried},
-	{"401, if the key source then returns another key", func(k Kind, f Facts) bool {
-		return f.Status == 401 && k != Fetch
+	{"401, if the key source then returns another key", func(f Facts) bool {
+		return f.Status == 401 && f.Kind != Fetch
 	}, NotExecuted, newKey, newKey},
-	{"403, 404 or 405 without JSON, except for Download", func(k Kind, f Facts) bool {
-		return k != Fetch && !f.isJSON() && (f.Status == 403 || f.Status == 404 || f.Status == 405)
+	{"403, 404 or 405 without JSON, except for Download", func(f Facts) bool {
+		return f.Kind != Fetch && !f.isJSON() && (f.Status == 403 || f.Status == 404 || f.Status == 405)
 	}, NotExecuted, otherRow, retryable},
 	// Servers and proxies send these before they forward a request, so they need no JSON.
-	{"400, 401, 411, 413, 414, 417, 421 or 431", func(_ Kind, f Facts) bool {
+	{"400, 401, 411, 413, 414, 417, 421 or 431", func(f Facts) bool {
 		return slices.Contains([]int{400, 401, 411, 413, 414, 417, 421, 431}, f.Status)
 	}, NotExecuted, final, final},
 	// A proxy or firewall may send any other 4xx after the service has acted. Only JSON counts as the service's word.
-	{"any other 4xx; for Store only with JSON", func(k Kind, f Facts) bool {
-		return f.Status/100 == 4 && f.Status != 408 && f.Status != 499 && (k != Create || f.isJSON())
+	{"any other 4xx; for Store only with JSON", func(f Facts) bool {
+		return f.Status/100 == 4 && f.Status != 408 && f.Status != 499 && (f.Kind != Create || f.isJSON())
 	}, NotExecuted, final, final},
-	{"307 or 308; for List, Show and Download any 3xx", func(k Kind, f Facts) bool {
-		return f.Status == 307 || f.Status == 308 || f.Status/100 == 3 && (k == Read || k == Fetch)
+	{"307 or 308; for List, Show and Download any 3xx", func(f Facts) bool {
+		return f.Status == 307 || f.Status == 308 || f.Status/100 == 3 && (f.Kind == Read || f.Kind == Fetch)
 	}, NotExecuted, final, final},
-	{"201 or 204 whose JSON reports no error", func(_ Kind, f Facts) bool {
-		return f.made()
-	}, Executed, final, final},
-	{"a 2xx that is cut off, empty or HTML, during an upload", func(_ Kind, f Facts) bool {
+	{"201 or 204 whose JSON reports no error", Facts.made, Executed, final, final},
+	{"a 2xx that is cut off, empty or HTML, during an upload", func(f Facts) bool {
 		return !f.Complete && f.is2xx() && (f.cutOff() || f.empty())
 	}, NotExecuted, retryable, retryable},
-	{"any other response or a failed reader, during an upload", func(_ Kind, f Facts) bool {
+	{"any other response or a failed reader, during an upload", func(f Facts) bool {
 		return !f.Complete
 	}, NotExecuted, final, final},
-	{"a picture that is cut off after its first byte", func(_ Kind, f Facts) bool {
+	{"a picture that is cut off after its first byte", func(f Facts) bool {
 		return f.is2xx() && f.Content.Cut && f.Content.Begun
 	}, Unknown, otherRow, retryable},
-	{"any other 2xx that is cut off", func(_ Kind, f Facts) bool {
+	{"any other 2xx that is cut off", func(f Facts) bool {
 		return f.is2xx() && f.cutOff()
 	}, Unknown, final, retried},
-	{"any other 2xx that is empty, blank or an HTML page", func(_ Kind, f Facts) bool {
-		return f.empty()
-	}, Unknown, final, retryable},
-	{"408 or 5xx", func(_ Kind, f Facts) bool {
-		return f.transient()
-	}, Unknown, final, retried},
-	{"the context, at any other time", func(_ Kind, f Facts) bool {
+	{"any other 2xx that is empty, blank or an HTML page", Facts.empty, Unknown, final, retryable},
+	{"408 or 5xx", Facts.transient, Unknown, final, retried},
+	{"the context, at any other time", func(f Facts) bool {
 		return f.End == Cancelled && (f.silent() || f.is2xx() && f.Content.Cut)
 	}, Unknown, final, retryable},
-	{"a refused redirect, or a certificate below a middleware", func(_ Kind, f Facts) bool {
+	{"a refused redirect, or a certificate below a middleware", func(f Facts) bool {
 		return f.silent() && f.End == Fatal
 	}, Unknown, final, final},
-	{"no response for another reason", func(_ Kind, f Facts) bool {
-		return f.silent()
-	}, Unknown, final, retried},
-	{"any other response, or a picture whose writer failed", func(Kind, Facts) bool {
+	{"no response for another reason", Facts.silent, Unknown, final, retried},
+	{"any other response, or a picture whose writer failed", func(Facts) bool {
 		return true
 	}, Unknown, final, final},
 }

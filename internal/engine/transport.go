@@ -66,7 +66,6 @@ func NewPictureTransport(base http.RoundTripper) *Transport {
 	if t, ok := p.shared.(*http.Transport); ok && t.TLSClientConfig != nil {
 		t.TLSClientConfig.Certificates = nil
 		t.TLSClientConfig.GetClientCertificate = nil
-		t.TLSClientConfig.ClientSessionCache = nil // a resumed session tells who the caller is, too
 		t.TLSClientConfig.ServerName = ""
 	}
 	return p
@@ -163,6 +162,12 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// SetWriteDeadline lets no failed Write wait any more: crypto/tls sets a deadline before its closing alert.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.end()
+	return c.Conn.SetWriteDeadline(t)
+}
+
 func (c *conn) Close() error {
 	c.end()
 	return c.Conn.Close()
@@ -170,13 +175,11 @@ func (c *conn) Close() error {
 
 // watch is the context of an attempt's request, in which a [Transport] finds the clock and leaves its evidence.
 type watch struct {
-	context.Context
-	clock clock
+	clock // its mu guards the rest
 	trace httptrace.ClientTrace
 	on    *Transport
 	stray int64 // strays at the start
 
-	mu        sync.Mutex
 	entered   bool // a RoundTrip has begun
 	running   int  // number of RoundTrips under way
 	connected bool // one got a connection
@@ -187,17 +190,16 @@ type watchKey struct{}
 // watch starts the clock of an attempt and its observation. The returned watch is the context of its request.
 func (t *Transport) watch(ctx context.Context, limits Limits, body bool) *watch {
 	w := &watch{on: t, stray: t.strays.Load()}
-	w.clock.start(ctx, limits, body)
-	w.Context = w.clock.ctx
+	w.start(ctx, limits, body)
 	w.trace.GotConn = w.gotConn
 	return w
 }
 
 func (w *watch) gotConn(httptrace.GotConnInfo) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.connected = true
-	w.mu.Unlock()
-	w.clock.sending()
+	w.begin(w.sending)
 }
 
 // Value returns the watch itself for its key.
@@ -217,8 +219,8 @@ func (w *watch) unsent() bool {
 	return w.on.own && w.entered && w.running == 0 && !w.connected && w.on.strays.Load() == w.stray
 }
 
-// enter begins a RoundTrip, unless the attempt has ended.
-func (w *watch) enter() error {
+// open begins a RoundTrip, unless the attempt has ended.
+func (w *watch) open() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entered = true
@@ -226,6 +228,9 @@ func (w *watch) enter() error {
 		return context.Cause(w)
 	}
 	w.running++
+	if w.on.own {
+		w.begin(pausing) // until there is a connection
+	}
 	return nil
 }
 
@@ -238,11 +243,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return t.send(req, req.Context())
 	}
-	if err := w.enter(); err != nil {
+	if err := w.open(); err != nil {
 		return nil, err
-	}
-	if t.own {
-		w.clock.enter(pausing) // until there is a connection
 	}
 	// A RoundTripper that panics never leaves: its actions are not known.
 	resp, err := t.send(req, httptrace.WithClientTrace(req.Context(), &w.trace))

@@ -61,7 +61,7 @@ func observe(
 		_, err = io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	w.clock.stop()
+	w.stop()
 	return w.unsent(), err
 }
 
@@ -186,7 +186,7 @@ func TestEvidenceIsFinal(t *testing.T) {
 		w := tr.watch(t.Context(), Limits{}, true)
 		go func() { _, _ = tr.RoundTrip(newRequest(w, http.MethodPost, "http://127.0.0.1")) }()
 		synctest.Wait()
-		w.clock.stop()
+		w.stop()
 		assert.False(t, w.unsent(), "a RoundTrip is under way")
 		_, err := tr.RoundTrip(newRequest(context.WithoutCancel(w), http.MethodPost, "http://127.0.0.1"))
 		assert.ErrorIs(t, err, context.Canceled)
@@ -224,6 +224,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	assert.Equal(t, idleConns, shared.MaxIdleConnsPerHost)
 	assert.Equal(t, idleConns, shared.MaxIdleConns)
 	assert.EqualValues(t, maxHeaderBytes, shared.MaxResponseHeaderBytes)
+	assert.Zero(t, NewTransport(&http.Transport{}, false).shared.(*http.Transport).MaxIdleConns, "no limit stays none")
 }
 
 func TestPictureHostLearnsNothingOfTheCaller(t *testing.T) {
@@ -231,7 +232,6 @@ func TestPictureHostLearnsNothingOfTheCaller(t *testing.T) {
 	certificate, _ := fakes.LoopbackCertificate()
 	base := &http.Transport{TLSClientConfig: &tls.Config{
 		Certificates: []tls.Certificate{certificate}, ServerName: "api.internal",
-		ClientSessionCache: tls.NewLRUClientSessionCache(1),
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			return &certificate, nil
 		},
@@ -239,7 +239,6 @@ func TestPictureHostLearnsNothingOfTheCaller(t *testing.T) {
 	config := NewPictureTransport(base).shared.(*http.Transport).TLSClientConfig
 	assert.Empty(t, config.Certificates)
 	assert.Nil(t, config.GetClientCertificate)
-	assert.Nil(t, config.ClientSessionCache)
 	assert.Empty(t, config.ServerName)
 	assert.NotEmpty(t, base.TLSClientConfig.Certificates, "the caller's transport was changed")
 }
@@ -256,7 +255,8 @@ func TestFailedWriteWaitsUntilNoMoreOfAResponseCanFollow(t *testing.T) {
 			_, err := nc.Read(make([]byte, 1))
 			assert.Error(t, err)
 		}, earlyResponse / 2},
-		"Close": {func(nc net.Conn) { nc.Close() }, earlyResponse / 2},
+		"the end of the TLS connection": {func(nc net.Conn) { _ = nc.SetWriteDeadline(time.Now()) }, earlyResponse / 2},
+		"Close":                         {func(nc net.Conn) { nc.Close() }, earlyResponse / 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

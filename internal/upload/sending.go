@@ -30,7 +30,8 @@ type Sending struct {
 	pipe       *io.PipeReader
 	copied     *io.PipeWriter
 	begin      sync.Once
-	release    func()        // gives back the source
+	settle     sync.Once     // for the wait of End
+	release    func()        // gives back the source, and closes over
 	over       chan struct{} // closed after the last use of the source
 
 	mu       sync.Mutex
@@ -48,7 +49,11 @@ func (b *Body) attachFile(req *http.Request, observe func(sent int64, done bool)
 	}
 	s := &Sending{
 		body: b, observe: observe, head: bytes.NewReader(b.head), tail: bytes.NewReader(b.tail),
-		release: release, over: make(chan struct{}),
+		over: make(chan struct{}),
+	}
+	s.release = func() {
+		release()
+		close(s.over)
 	}
 	s.pipe, s.copied = io.Pipe()
 	context.AfterFunc(req.Context(), func() { s.Close() })
@@ -62,7 +67,6 @@ func (b *Body) attachFile(req *http.Request, observe func(sent int64, done bool)
 // copyAll copies the file into the pipe.
 func (s *Sending) copyAll() {
 	err := errGoexit
-	defer close(s.over)
 	defer s.release()
 	defer func() { s.copied.CloseWithError(err) }()
 	defer recoverTo(&err)
@@ -148,10 +152,7 @@ func (s *Sending) Close() error {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.begin.Do(func() {
-		s.release()
-		close(s.over)
-	})
+	s.begin.Do(s.release)
 	return s.pipe.Close()
 }
 
@@ -169,7 +170,7 @@ func (s *Sending) End() Sent {
 		return Sent{Complete: true}
 	}
 	s.Close()
-	settles(s.over)
+	s.settle.Do(func() { settles(s.over) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Sent{s.complete, s.sent, s.err}

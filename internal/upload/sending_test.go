@@ -219,8 +219,10 @@ func TestEndOfTheContextEndsAReadThatHangs(t *testing.T) {
 				_, err := io.Copy(io.Discard, req.Body)
 				assert.Equal(t, io.ErrClosedPipe, err)
 				assert.Zero(t, time.Since(start), "the body must not wait for the reader")
-				assert.False(t, sending.End().Complete)
-				assert.Equal(t, row.waits, time.Since(start))
+				for range 2 {
+					assert.False(t, sending.End().Complete)
+					assert.Equal(t, row.waits, time.Since(start))
+				}
 				assert.Equal(t, row.again, body.Replayable())
 				time.Sleep(row.hangs)
 				synctest.Wait()

@@ -56,8 +56,8 @@ func (s inFS) open(size int64) (io.ReadCloser, int64, error) {
 		f.Close()
 		return nil, 0, err
 	}
-	// File systems for object stores may report irregular files. Devices and pipes report no size.
-	if info.Mode().IsRegular() || size < 0 && info.Size() > 0 {
+	// File systems for object stores may report irregular files. Devices, pipes and files of /proc report no size.
+	if info.Size() > 0 && (size < 0 || info.Mode().IsRegular()) {
 		size = info.Size()
 	}
 	return f, size, nil
@@ -123,8 +123,8 @@ func (s *stream) open(size int64) (io.ReadCloser, int64, error) {
 	if s.seek == nil {
 		return io.NopCloser(s), size, nil
 	}
-	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
-		size = max(end-s.start, 0)
+	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil && end > s.start {
+		size = end - s.start
 	}
 	_, err := s.seek.Seek(s.start, io.SeekStart)
 	return io.NopCloser(s.r), size, err
