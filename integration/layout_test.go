@@ -116,7 +116,7 @@ func TestNoLineHasMoreThan120Columns(t *testing.T) {
 
 // weights are the largest numbers of tokens, without comments and tests. A change that needs more raises its number
 // here and says why, as CONTRIBUTING asks of a tolerance.
-var weights = map[string]int{"root": 18_400, "internal": 16_000, "once": 6_900}
+var weights = map[string]int{"root": 18_400, "internal": 15_750, "once": 6_900}
 
 func TestWeightGrowsByDecisionOnly(t *testing.T) {
 	t.Parallel()
