@@ -100,7 +100,7 @@ func ExampleImagesService_All() {
 	srv := service()
 	defer srv.Close()
 	for n := range 120 {
-		srv.AddImage(aicontenttest.Image{
+		srv.AddImage(aicontent.Image{
 			Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256", Style: "sketch",
 		})
 	}
@@ -121,7 +121,7 @@ func ExamplePage_Next() {
 	srv := service()
 	defer srv.Close()
 	for n := range 30 {
-		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprintf("Interview %d", n+1)})
+		srv.AddTranscription(aicontent.Transcription{Name: fmt.Sprintf("Interview %d", n+1)})
 	}
 	ctx, client := context.Background(), srv.Client()
 
@@ -375,7 +375,7 @@ func ExampleWithoutValidation() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(image.Name, srv.Images()[0].Resolution, srv.Images()[0].Quality)
+	fmt.Println(image.Name, image.Resolution, srv.Requests()[0].Form.Get("quality"))
 	// Output: Lighthouse 1536x1024 high
 }
 
@@ -387,7 +387,7 @@ func ExampleImage_Raw() {
 		log.Fatal(err)
 	}
 	defer srv.Close()
-	srv.AddImage(aicontenttest.Image{ID: "7"})
+	srv.AddImage(aicontent.Image{ID: "7"})
 	client := srv.Client()
 
 	image, err := client.Images.Show(context.Background(), "7")
@@ -459,8 +459,8 @@ func ExampleWithRetryBudget() {
 func ExampleCollect() {
 	srv := service()
 	defer srv.Close()
-	srv.AddTranscription(aicontenttest.Transcription{Name: "Interview 1"})
-	srv.AddTranscription(aicontenttest.Transcription{Name: "Interview 2"})
+	srv.AddTranscription(aicontent.Transcription{Name: "Interview 1"})
+	srv.AddTranscription(aicontent.Transcription{Name: "Interview 2"})
 	ctx, client := context.Background(), srv.Client()
 
 	transcriptions, err := aicontent.Collect(client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{}))
@@ -475,7 +475,7 @@ func ExampleImagesService_List_pageByNumber() {
 	srv := service()
 	defer srv.Close()
 	for n := range 60 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
+		srv.AddImage(aicontent.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
 	}
 	ctx, client := context.Background(), srv.Client()
 

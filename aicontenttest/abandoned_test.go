@@ -73,14 +73,14 @@ func leave(t *testing.T, latency time.Duration, opts []Option) (left, acted bool
 		}
 		failed <- err
 	}()
-	received(s, 1)
+	awaitForms(s, 1)
 	cancel()
 	acted = (<-ended).Acted
 	return <-failed != nil, acted && len(s.Images()) == 1
 }
 
-// received waits until the server has read the forms of n requests.
-func received(s *Server, n int) {
+// awaitForms waits until the server has read the forms of n requests.
+func awaitForms(s *Server, n int) {
 	for {
 		read := 0
 		for _, r := range s.Requests() {
@@ -147,7 +147,7 @@ func TestCloseEndsTheLatency(t *testing.T) {
 					failed <- err
 				}()
 			}
-			received(s, 3)
+			awaitForms(s, 3)
 			start := time.Now()
 			s.Close()
 			assert.Less(t, time.Since(start), time.Minute)

@@ -32,7 +32,7 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 		{"does not fit", 128 << 10, false, aicontent.OutcomeNotExecuted},
 		{"does not fit, chunked", 128 << 10, true, aicontent.OutcomeNotExecuted},
 	} {
-		for network, opt := range map[string]Option{"HTTP/1": DataEnvelope, "TLS": TLS(), "HTTP/2": HTTP2()} {
+		for network, opt := range map[string]Option{"HTTP/1": Personality(""), "TLS": TLS(), "HTTP/2": HTTP2()} {
 			for _, f := range []Fault{
 				CloseMidUpload(64), CloseBeforeRead(), CloseMidUpload(64).WithReset(), CloseBeforeRead().WithReset(),
 			} {

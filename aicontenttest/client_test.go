@@ -20,8 +20,8 @@ func TestClientReachesTheServerOverEveryNetwork(t *testing.T) {
 	for name, opts := range networks {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, opts...)
-			s.AddImage(Image{Name: "One", Favorite: true})
-			s.AddImage(Image{Name: "Two"})
+			s.AddImage(aicontent.Image{Name: "One", Favorite: true})
+			s.AddImage(aicontent.Image{Name: "Two"})
 			c := s.Client()
 			page, err := c.Images.List(t.Context(), aicontent.ImageListParams{Favorite: new(true)})
 			require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestClientReachesTheServerOverEveryNetwork(t *testing.T) {
 				Name: "Talk", File: aicontent.FileFromBytes("talk.wav", make([]byte, 300<<10)),
 			})
 			require.NoError(t, err)
-			assert.Equal(t, int64(300<<10), s.Transcriptions()[0].Upload.Size)
+			assert.Equal(t, int64(300<<10), s.Requests()[1].File.Size)
 		})
 	}
 }

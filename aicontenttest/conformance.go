@@ -10,7 +10,7 @@ import (
 // TestService checks a deployment against the documented API, with scenarios as subtests of t. newClient returns
 // clients of the deployment. It must pass its options to the client.
 //
-// TestService makes about 210 requests, and waits if these exceed the rate limit. It creates 16 images and 3
+// TestService makes about 200 requests, and waits if these exceed the rate limit. It creates 16 images and 3
 // transcriptions of half a second, which may be billed, with names that begin with "aicontenttest". It deletes them at
 // the end, even if a scenario fails. It ignores other records.
 func TestService[T interface {

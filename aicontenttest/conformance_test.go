@@ -26,12 +26,12 @@ func TestEveryPersonalityThatConformsPassesTheSuite(t *testing.T) {
 		"lenient":                {Lenient()},
 		"words":                  {BooleanWords()},
 		"HTTP/2":                 {HTTP2()},
-		"http links under TLS":   {TLS(), PlainHTTPNextLinks},
+		"http links under TLS":   {TLS(), ForeignNextLinks},
 		"plain and simple":       {PlainPaginator, SimplePaginator},
 		"plain by cursor":        {PlainPaginator, CursorPaginator, FilterlessNextLinks},
 		"foreign and filterless": {ForeignNextLinks, FilterlessNextLinks},
 		"as seen on a deployment": {
-			Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads,
+			Lenient(), FieldsAsMessage, LengthLimits, NoChunkedUploads,
 		},
 		"as little as can be": {UnwrappedRecords, MissingMembers, DeleteResponds204, SimplePaginator},
 	} {
@@ -50,8 +50,8 @@ func TestEveryPersonalityThatConformsPassesTheSuite(t *testing.T) {
 func conforms(t *testing.T, opts ...Option) {
 	s := NewServer(t, append(opts, BasePath("/tenant"))...)
 	for range 12 {
-		s.AddImage(Image{Name: "other", Style: "anime", Favorite: true})
-		s.AddTranscription(Transcription{Name: "other"})
+		s.AddImage(aicontent.Image{Name: "other", Style: "anime", Favorite: true})
+		s.AddTranscription(aicontent.Transcription{Name: "other"})
 	}
 	t.Cleanup(func() {
 		if len(s.Images()) != 12 || len(s.Transcriptions()) != 12 {

@@ -36,7 +36,7 @@
 //
 // The server parses real requests and keeps real records. Lists search, filter, sort and page; uploads are streamed
 // and hashed. An image's URL serves anyone a PNG of the right size, drawn from its description and settings. A
-// transcription's result describes the file: format, size and hash.
+// transcription's result describes the file: its size and hash.
 //
 // By default the server responds like Laravel, on which the service is built:
 //
@@ -46,25 +46,23 @@
 //   - Times are whole seconds. An update without changes keeps updated_at.
 //   - The envelope of a record or list has status 200, even if Store responds with 201. A per_page comes back as a
 //     string.
-//   - A request that does not accept JSON is redirected: to the login page for a wrong key, to / for an invalid form.
-//   - API responses have X-RateLimit headers. The limit is not enforced.
 //
-// Unlike Laravel, it treats array fields such as ids[] as ordinary names, and a strict server responds to HEAD and
-// OPTIONS with 405.
+// Unlike Laravel, it treats array fields such as ids[] as ordinary names, responds to HEAD and OPTIONS with 405, and
+// sends every error as JSON.
 //
 // # Strict servers
 //
-// A request that breaks a rule of the API is refused and fails the test: see [Violation]. A wrong key, an unknown ID
-// and a missing or overlong field are refused without a violation, because tests may send them on purpose. A queued
-// fault that strikes no request fails the test, too, unless [UnusedFaults] permits that.
+// A request that breaks a rule of the API is refused and fails the test: see [Server.Violations]. A wrong key, an
+// unknown ID and a missing or overlong field are refused without a violation, because tests may send them on purpose. A
+// queued fault that strikes no request fails the test, too, unless [UnusedFaults] permits that.
 //
-// [Allow] accepts single names. [Lenient] accepts everything, as deployments do: it ignores unknown names, uses the
-// defaults for unknown orders and pages, and reads JSON bodies and fields in the query.
+// [Allow] accepts single names. [Lenient] does not report violations, as deployments do not: it ignores unknown names,
+// and uses the defaults for unknown orders and pages.
 //
 // # Personalities
 //
-// A [Personality] is one difference between deployments. Combine them, unless they contradict each other. With
-// [OnResponse] you make others, such as a 409 instead of a 422. See also [BooleanWords].
+// A [Personality] is one difference between deployments, and can be combined with others. With [OnResponse] you make
+// more, such as a 409 instead of a 422. See also [BooleanWords].
 //
 // If a program fails with [LateResult], it relies on complete records; with [LaggingList], on lists without a lag; with
 // [Rewritten], on unchanged texts. With [SaysNo], it is right to fail.
@@ -110,7 +108,8 @@
 // # Requests and records
 //
 // [Server.Requests] returns each request, including picture downloads, and whether it was executed. [Server.Records]
-// returns each record with the request that created it, and [Server.Created] those without the test's own.
+// returns the history of each record: the request that created it, its file, and its end. [Server.Created] omits the
+// records that the test added. [Server.Images] and [Server.Transcriptions] return the records that exist.
 //
 // # Other servers
 //

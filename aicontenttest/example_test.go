@@ -88,7 +88,7 @@ func ExampleNewServer_strict() {
 	resp.Body.Close()
 	fmt.Println(resp.StatusCode)
 	// Output:
-	// aicontenttest: not allowed by the API: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
+	// aicontenttest: not allowed by the API: request 1: GET /api/v1/images?favorite=yes: boolean: favorite="yes"
 	// 422
 }
 
@@ -117,7 +117,7 @@ func ExampleServer_FaultWhen() {
 	}
 	defer srv.Close()
 	for n := range 15 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprint("Image ", n)})
+		srv.AddImage(aicontent.Image{Name: fmt.Sprint("Image ", n)})
 	}
 	page2 := func(r *aicontenttest.Request) bool { return r.Query.Get("page") == "2" }
 	srv.FaultWhen(page2, 1, aicontenttest.Status(403, `{"message":"This plan has one page."}`))
@@ -154,7 +154,7 @@ func ExampleServer_Certificate() {
 		return
 	}
 	defer srv.Close()
-	srv.AddImage(aicontenttest.Image{Name: "Lighthouse"})
+	srv.AddImage(aicontent.Image{Name: "Lighthouse"})
 
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
@@ -181,7 +181,7 @@ func ExampleOnResponse() {
 		return
 	}
 	defer srv.Close()
-	id := srv.AddImage(aicontenttest.Image{Name: "Lighthouse"}).ID
+	id := srv.AddImage(aicontent.Image{Name: "Lighthouse"}).ID
 
 	image, err := srv.Client().Images.Show(context.Background(), aicontent.ID(id))
 	if err != nil {
@@ -200,7 +200,7 @@ func ExampleServer_AddTranscription() {
 	}
 	defer srv.Close()
 	for n := range 25 {
-		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprint("Recording ", n), Favorite: n%2 == 0})
+		srv.AddTranscription(aicontent.Transcription{Name: fmt.Sprint("Recording ", n), Favorite: n%2 == 0})
 	}
 	found := 0
 	params := aicontent.TranscriptionListParams{Favorite: new(true)}

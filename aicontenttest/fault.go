@@ -34,15 +34,15 @@ type Fault struct {
 	Acts bool
 	// Bytes is the part of the body read before a fault at MidUpload.
 	Bytes int64
-	// Status, Header and Body replace the service's response.
+	// Status and Body replace the service's response.
 	Status int
-	Header http.Header
 	Body   string
 
-	kind  network.Kind
-	reset bool          // RST instead of FIN
-	delay time.Duration // until LateAct acts
-	take  func(net.Conn)
+	kind   network.Kind
+	header http.Header   // of the response
+	reset  bool          // RST instead of FIN
+	delay  time.Duration // until LateAct acts
+	take   func(net.Conn)
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
@@ -54,7 +54,7 @@ func Status(code int, body string) Fault {
 	}
 	return Fault{
 		Name: fmt.Sprintf("status-%d", code), kind: network.Responds, Place: BeforeResponse,
-		Status: code, Header: http.Header{"Content-Type": {contentType}}, Body: body,
+		Status: code, header: http.Header{"Content-Type": {contentType}}, Body: body,
 	}
 }
 
@@ -80,8 +80,7 @@ func ActThenStatus(code int) Fault {
 	return f
 }
 
-// LateAct responds at once with an HTML page and the code, and acts after the delay. You may change its Header and
-// Body.
+// LateAct responds at once with an HTML page and the code, and acts after the delay. You may change its Body.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
 	f.Name, f.kind, f.delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
@@ -151,11 +150,11 @@ func (f Fault) WithRetryAfter(value string) Fault { return f.WithHeader("Retry-A
 
 // WithHeader sets a header of the fault's response.
 func (f Fault) WithHeader(key, value string) Fault {
-	f.Header = maps.Clone(f.Header)
-	if f.Header == nil {
-		f.Header = make(http.Header)
+	f.header = maps.Clone(f.header)
+	if f.header == nil {
+		f.header = make(http.Header)
 	}
-	f.Header.Set(key, value)
+	f.header.Set(key, value)
 	return f
 }
 

@@ -153,11 +153,11 @@ func (f *faults) refuses() bool {
 }
 
 // refuseConnection reports whether to refuse a new connection. It records a refused one as a request without details.
-func (s *Server) refuseConnection(number int) bool {
+func (s *Server) refuseConnection() bool {
 	if !s.faults.refuses() {
 		return false
 	}
-	s.book.open(&Request{Connection: number, Fault: RefuseConnection().Name})
+	s.book.open(&Request{Fault: RefuseConnection().Name})
 	return true
 }
 

@@ -21,17 +21,16 @@ import (
 func TestUploadsAreHashedAndKeptOnRequest(t *testing.T) {
 	sum := sha256.Sum256([]byte("RIFF----WAVEdata"))
 	want := Upload{
-		Name: "talk.wav", ContentType: "audio/wav", Size: 16, SHA256: hex.EncodeToString(sum[:]), Format: "WAV",
+		Name: "talk.wav", ContentType: "audio/wav", Size: 16, SHA256: hex.EncodeToString(sum[:]),
 	}
 	s := NewServer(t, BasePath("/tenant"))
 	send(t, s, upload(namePart, filePart))
-	assert.Equal(t, want, s.Transcriptions()[0].Upload)
 	assert.Equal(t, &want, s.Requests()[0].File)
 	assert.Equal(t, url.Values{"name": {"Meeting"}}, s.Requests()[0].Form)
 
 	s = NewServer(t, BasePath("/tenant"), KeepUploads())
 	send(t, s, upload(namePart, filePart))
-	assert.Equal(t, "RIFF----WAVEdata", string(s.Transcriptions()[0].Upload.Data))
+	assert.Equal(t, "RIFF----WAVEdata", string(s.Created()[0].File.Data))
 }
 
 func TestUploadsOfAnySizeNeedNoMemory(t *testing.T) {
@@ -53,7 +52,7 @@ func TestUploadsOfAnySizeNeedNoMemory(t *testing.T) {
 		header: map[string]string{"Content-Type": form.FormDataContentType()}}
 	took := fakes.Allocated(func() { assert.Equal(t, 201, send(t, s, r).status) })
 	assert.Less(t, took, uint64(size/8))
-	assert.Equal(t, int64(size), s.Transcriptions()[0].Upload.Size)
+	assert.Equal(t, int64(size), s.Requests()[0].File.Size)
 	assert.Greater(t, s.Requests()[0].Received, int64(size))
 }
 
@@ -68,8 +67,8 @@ func TestFileNamesArriveAsTheyWereMeant(t *testing.T) {
 		`filename="` + strings.Repeat("n", 300) + `"`: strings.Repeat("n", 300),
 	} {
 		send(t, s, upload(namePart, "name=\"file\"; "+header+"\r\n\r\nx"))
-		all := s.Transcriptions()
-		assert.Equal(t, want, all[len(all)-1].Upload.Name)
+		all := s.Requests()
+		assert.Equal(t, want, all[len(all)-1].File.Name)
 	}
 }
 

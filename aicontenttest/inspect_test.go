@@ -32,7 +32,7 @@ func inspected(t *testing.T, s *Server) (text string) {
 func TestInspectKeepsTheNamesOfItsMembers(t *testing.T) {
 	s := started(t, Inspect())
 	assert.JSONEq(t, `{"records":[],"requests":[],"violations":[]}`, inspected(t, s))
-	s.AddImage(Image{Name: "seeded"})
+	s.AddImage(aicontent.Image{Name: "seeded"})
 	s.FaultOn(aicontent.ImagesStore, 1, LoseResponse())
 	_, err := trySend(s, post("/api/v1/images", storeForm))
 	require.Error(t, err)
@@ -44,8 +44,8 @@ func TestInspectKeepsTheNamesOfItsMembers(t *testing.T) {
 	assert.Equal(t, text, inspected(t, s), "it does not show itself")
 	want, err := os.ReadFile("testdata/inspect.json")
 	require.NoError(t, err)
-	numbers := regexp.MustCompile(`("connection":|Go-http-client/)[\d.]+`)
-	assert.JSONEq(t, string(want), numbers.ReplaceAllString(text, "${1}1"))
+	version := regexp.MustCompile(`Go-http-client/[\d.]+`)
+	assert.JSONEq(t, string(want), version.ReplaceAllString(text, "Go-http-client/1"))
 }
 
 func TestInspectShowsNoKey(t *testing.T) {
@@ -55,7 +55,7 @@ func TestInspectShowsNoKey(t *testing.T) {
 		r := post("/api/v1/images?search="+url.QueryEscape(key), storeForm+"&style="+url.QueryEscape(key))
 		send(t, s, r.set("X-Key", key).set("Authorization", "Bearer "+key))
 		send(t, s, get("/api/v1/images/"+url.PathEscape(key)))
-		s.AddImage(Image{ID: key, Name: "named " + key})
+		s.AddImage(aicontent.Image{ID: aicontent.ID(key), Name: "named " + key})
 	}
 	text := inspected(t, s)
 	for _, key := range keys {

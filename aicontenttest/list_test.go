@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 var idPattern = regexp.MustCompile(`"id":"?([0-9a-f-]+)"?,"name"`)
@@ -24,10 +26,10 @@ func listedIDs(body string) string {
 
 func TestListSelectsAndSorts(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	s.AddImage(Image{Name: "Beta", Style: "anime", Medium: "ink", Resolution: "256x256"})
-	s.AddImage(Image{Name: "alpha", Style: "anime", Filter: "sepia", Favorite: true})
-	s.AddImage(Image{Name: "Gamma ALPHA", Resolution: "512x512"})
-	s.AddImage(Image{Name: "Beta", Style: "retro"})
+	s.AddImage(aicontent.Image{Name: "Beta", Style: "anime", Medium: "ink", Resolution: "256x256"})
+	s.AddImage(aicontent.Image{Name: "alpha", Style: "anime", Filter: "sepia", Favorite: true})
+	s.AddImage(aicontent.Image{Name: "Gamma ALPHA", Resolution: "512x512"})
+	s.AddImage(aicontent.Image{Name: "Beta", Style: "retro"})
 	for query, want := range map[string]string{
 		"":                          "4 3 2 1",
 		"sort=asc":                  "1 2 3 4",
@@ -51,8 +53,8 @@ func TestListSelectsAndSorts(t *testing.T) {
 			assert.Equal(t, want, listedIDs(send(t, s, get("/api/v1/images?"+query)).body))
 		})
 	}
-	s.AddTranscription(Transcription{Name: "one", Result: "Hello World"})
-	s.AddTranscription(Transcription{Name: "world"})
+	s.AddTranscription(aicontent.Transcription{Name: "one", Result: "Hello World"})
+	s.AddTranscription(aicontent.Transcription{Name: "world"})
 	assert.Equal(t, "1", listedIDs(send(t, s, get("/api/v1/transcriptions?search=world&search_by=result")).body))
 	assert.Equal(t, "2", listedIDs(send(t, s, get("/api/v1/transcriptions?search=world")).body))
 }
@@ -84,7 +86,6 @@ func follow(t *testing.T, s *Server, path string, next *regexp.Regexp) (pages []
 var (
 	nextUnderLinks = regexp.MustCompile(`"next":"([^"]+)"`)
 	nextAtTop      = regexp.MustCompile(`"next_page_url":"([^"]+)"`)
-	prevUnderLinks = regexp.MustCompile(`"prev":"([^"]+)"`)
 )
 
 func TestPagesFollowOneAnother(t *testing.T) {
@@ -103,7 +104,7 @@ func TestPagesFollowOneAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, append(c.opts, BasePath("/tenant"))...)
 			for i := range 23 {
-				s.AddImage(Image{Name: fmt.Sprintf("%c", 'c'-i%3), Favorite: i != 4})
+				s.AddImage(aicontent.Image{Name: fmt.Sprintf("%c", 'c'-i%3), Favorite: i != 4})
 			}
 			want := []string{"23 22 21 20 19 18 17 16 15 14", "13 12 11 10 9 8 7 6 4 3", "2 1"}
 			assert.Equal(t, want, follow(t, s, "/api/v1/images?favorite=1", c.next))
@@ -123,13 +124,12 @@ func TestLastPageHasNoNextAndThoseBeyondAreEmpty(t *testing.T) {
 	page := send(t, s, get("/api/v1/images?page=3")).body
 	assert.Contains(t, page, `"current_page":3,"from":21,"to":23,"last_page":3,"total":23`)
 	assert.Contains(t, page, `"next":null`)
-	assert.Contains(t, page, `{"url":null,"label":"Next &raquo;","active":false}`)
 	past := send(t, s, get("/api/v1/images?page=99999999999999999")).body
 	assert.Contains(t, past, `{"data":[],`)
 	assert.Contains(t, past, `"from":null,"to":null`)
 }
 
-func TestCursorsSurviveDeletionAndLeadBack(t *testing.T) {
+func TestCursorsSurviveDeletion(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), CursorPaginator)
 	fill(s, 23)
 	first := send(t, s, get("/api/v1/images")).body
@@ -138,7 +138,6 @@ func TestCursorsSurviveDeletionAndLeadBack(t *testing.T) {
 	send(t, s, remove("/api/v1/images/14"))
 	second := send(t, s, get(linked(t, nextUnderLinks, first))).body
 	assert.Equal(t, "13 12 11 10 9 8 7 6 5 4", listedIDs(second), "no record is lost to the deletion")
-	assert.Equal(t, "23 22 21 20 19 18 17 16 15", listedIDs(send(t, s, get(linked(t, prevUnderLinks, second))).body))
 	unreadable := send(t, s, get("/api/v1/images?cursor=broken")).body
 	assert.Equal(t, listedIDs(send(t, s, get("/api/v1/images")).body), listedIDs(unreadable), "the first page")
 }

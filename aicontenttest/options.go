@@ -3,7 +3,6 @@ package aicontenttest
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	pathpkg "path"
 	"slices"
@@ -32,37 +31,31 @@ type config struct {
 	basePath      string
 	inMemory      bool
 	tls, http2    bool
-	latency       time.Duration
-	latencyOn     map[aicontent.Operation]time.Duration // instead of latency
+	latency       map[aicontent.Operation]time.Duration // under "": of operations without their own
 	dropAbandoned bool
-	given         []Personality
 	unusedFaults  bool
 	uploadRate    int64 // bytes per second; 0 means no limit
 	service       service.Config
 	style         response.Style
 	hooks         []func(*Response)
 	onRequest     func(Request)
-	onViolation   func(Violation)
+	onViolation   func(string)
 	err           error
 }
 
 func newConfig(opts []Option) config {
 	c := config{
 		addr: "127.0.0.1:0", keys: []string{"aicontenttest-key"},
-		latencyOn: make(map[aicontent.Operation]time.Duration),
-		service:   service.Config{Allowed: make(map[string]bool)},
+		latency: make(map[aicontent.Operation]time.Duration),
+		service: service.Config{Allowed: make(map[string]bool)},
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			c.fail(fmt.Errorf("option %d of %d is nil", i+1, len(opts)))
-			continue
-		}
+	for _, opt := range opts {
 		opt.apply(&c)
 	}
+	c.service.Cursors = c.style.Paging == response.ByCursor
 	if c.inMemory && c.addr != "127.0.0.1:0" {
 		c.fail(errors.New("Addr and InMemoryNetwork are mutually exclusive"))
 	}
-	c.checkPersonalities()
 	return c
 }
 
@@ -74,12 +67,7 @@ func (c *config) fail(err error) {
 
 // Addr sets the address to listen on. The default is a free port on loopback.
 func Addr(addr string) Option {
-	return optionFunc(func(c *config) {
-		c.addr = addr
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			c.fail(fmt.Errorf("Addr: %w", err))
-		}
-	})
+	return optionFunc(func(c *config) { c.addr = addr })
 }
 
 // APIKey replaces the default API key: see [Server.APIKey]. The server also accepts the other keys, to test their
@@ -139,25 +127,24 @@ func KeepUploads() Option {
 // If a client disconnects meanwhile, the service still executes its request, as PHP does: see [DropAbandoned].
 // [Server.Close] ends the latency.
 func Latency(d time.Duration) Option {
-	return optionFunc(func(c *config) {
-		c.latency = d
-		if d < 0 {
-			c.fail(fmt.Errorf("Latency: must not be negative: %v", d))
-		}
-	})
+	return optionFunc(func(c *config) { c.setLatency("", d) })
 }
 
 // LatencyOn replaces [Latency] for one operation. A negative d or an unknown operation is an error.
 func LatencyOn(op aicontent.Operation, d time.Duration) Option {
 	return optionFunc(func(c *config) {
-		c.latencyOn[op] = d
-		switch {
-		case d < 0:
-			c.fail(fmt.Errorf("LatencyOn: must not be negative: %v", d))
-		case !slices.Contains(contract.Operations, string(op)):
+		c.setLatency(op, d)
+		if !slices.Contains(contract.Operations, string(op)) {
 			c.fail(fmt.Errorf("LatencyOn: unknown operation %q", op))
 		}
 	})
+}
+
+func (c *config) setLatency(op aicontent.Operation, d time.Duration) {
+	c.latency[op] = d
+	if d < 0 {
+		c.fail(fmt.Errorf("latency: must not be negative: %v", d))
+	}
 }
 
 // UnusedFaults permits queued faults that strike no request until the end of the test, as in tests that try each fault
@@ -210,7 +197,7 @@ func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })
 }
 
-// OnViolation calls f with each violation, for programs without a test.
-func OnViolation(f func(Violation)) Option {
+// OnViolation calls f with each violation, for programs without a test: see [Server.Violations].
+func OnViolation(f func(string)) Option {
 	return optionFunc(func(c *config) { c.onViolation = f })
 }

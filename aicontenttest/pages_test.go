@@ -12,13 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 // fetch gets the picture of a record, without a key, as a browser would.
-func fetch(t *testing.T, s *Server, i Image) (picture []byte, decoded image.Image) {
+func fetch(t *testing.T, s *Server, i aicontent.Image) (picture []byte, decoded image.Image) {
 	t.Helper()
-	resp, err := s.HTTPClient().Get(s.URL + "/pictures/" + s.AddImage(i).ID + ".png")
+	resp, err := s.HTTPClient().Get(s.URL + "/pictures/" + string(s.AddImage(i).ID) + ".png")
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	require.Equal(t, 200, resp.StatusCode)
@@ -37,15 +36,15 @@ func TestPicturesHaveTheResolutionAskedFor(t *testing.T) {
 		"256x256": {X: 256, Y: 256}, "512x512": {X: 512, Y: 512}, "64x96": {X: 64, Y: 96},
 		"": {X: 512, Y: 512}, "99999x1": {X: 512, Y: 512},
 	} {
-		_, picture := fetch(t, s, Image{Description: "d", Resolution: resolution})
+		_, picture := fetch(t, s, aicontent.Image{Description: "d", Resolution: aicontent.Resolution(resolution)})
 		assert.Equal(t, size, picture.Bounds().Size(), resolution)
 	}
 }
 
 func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), Allow("resolution"))
-	seen := make(map[string]Image)
-	draw := func(i Image) {
+	seen := make(map[string]aicontent.Image)
+	draw := func(i aicontent.Image) {
 		i.Resolution = "96x96"
 		picture, _ := fetch(t, s, i)
 		again, _ := fetch(t, s, i)
@@ -55,23 +54,23 @@ func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 		}
 		seen[string(picture)] = i
 	}
-	draw(Image{})
-	draw(Image{Description: "a lighthouse"})
-	for _, style := range contract.Styles {
-		draw(Image{Style: style})
+	draw(aicontent.Image{})
+	draw(aicontent.Image{Description: "a lighthouse"})
+	for _, style := range aicontent.Styles() {
+		draw(aicontent.Image{Style: style})
 	}
-	for _, medium := range contract.Mediums {
-		draw(Image{Medium: medium})
+	for _, medium := range aicontent.Mediums() {
+		draw(aicontent.Image{Medium: medium})
 	}
-	for _, filter := range contract.Filters {
-		draw(Image{Filter: filter})
+	for _, filter := range aicontent.Filters() {
+		draw(aicontent.Image{Filter: filter})
 	}
 }
 
 func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	with := func(filter string) image.Image {
-		_, picture := fetch(t, s, Image{Style: "pop_art", Resolution: "256x256", Filter: filter})
+	with := func(filter aicontent.Filter) image.Image {
+		_, picture := fetch(t, s, aicontent.Image{Style: "pop_art", Resolution: "256x256", Filter: filter})
 		return picture
 	}
 	plain, gray, inverted, sepia := with(""), with("grayscale"), with("invert"), with("sepia")
@@ -90,8 +89,8 @@ func TestFiltersAreAppliedToThePixels(t *testing.T) {
 
 func TestMissingPicturesAreNotFound(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	gone := s.AddImage(Image{Name: "n"})
-	send(t, s, remove("/api/v1/images/"+gone.ID))
+	gone := s.AddImage(aicontent.Image{Name: "n"})
+	send(t, s, remove("/api/v1/images/"+string(gone.ID)))
 	for _, name := range []string{"1.png", "1", "%zz.png", "", ".png"} {
 		path := "/pictures/" + name
 		resp, err := http.Get(s.URL + path)
@@ -106,7 +105,7 @@ func TestMissingPicturesAreNotFound(t *testing.T) {
 // A test that fetches pictures sees these requests too, and whether they carried the key.
 func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	image := s.AddImage(Image{ID: "a/b", Name: "n", Resolution: "256x256"})
+	image := s.AddImage(aicontent.Image{ID: "a/b", Name: "n", Resolution: "256x256"})
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		req, err := http.NewRequest(method, s.URL+"/pictures/a%2Fb.png", nil)
 		require.NoError(t, err)
@@ -119,7 +118,7 @@ func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	for i, r := range s.Requests() {
 		assert.Equal(t, i+1, r.Number)
 		assert.Equal(t, aicontent.ImagesDownload, r.Operation)
-		assert.Equal(t, "/tenant/pictures/a%2Fb.png", r.EscapedPath)
+		assert.Equal(t, "/tenant/pictures/a%2Fb.png", r.Path)
 		assert.Equal(t, image.ID, r.RecordID)
 		assert.True(t, r.Acted)
 		assert.Equal(t, 200, r.Status)
@@ -130,12 +129,11 @@ func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 
 func TestAPictureIsNotPosted(t *testing.T) {
 	s := started(t)
-	s.AddImage(Image{Name: "n"})
+	s.AddImage(aicontent.Image{Name: "n"})
 	e := send(t, s, post("/pictures/1.png", "name=n"))
 	assert.Equal(t, 405, e.status)
 	assert.Equal(t, "GET, HEAD", e.header.Get("Allow"))
-	require.Len(t, s.Violations(), 1)
-	assert.Equal(t, "method", s.Violations()[0].Rule)
+	assert.Equal(t, []string{"request 1: POST /tenant/pictures/1.png: method"}, s.Violations())
 }
 
 func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
@@ -151,7 +149,7 @@ func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {
 	} {
 		t.Run(c.fault.Name, func(t *testing.T) {
 			overEveryNetwork(t, func(t *testing.T, s *Server) {
-				s.AddImage(Image{Description: "d", Resolution: "256x256"})
+				s.AddImage(aicontent.Image{Description: "d", Resolution: "256x256"})
 				picture := send(t, s, get("/pictures/1.png"))
 				s.FaultOn(aicontent.ImagesDownload, 1, c.fault)
 				e, err := trySend(s, get("/pictures/1.png"))
@@ -179,7 +177,7 @@ func TestLatencyOnCountsBeforeLatencyInAnyOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, s *Server) {
-				s.AddImage(Image{Name: "n", Resolution: "256x256"})
+				s.AddImage(aicontent.Image{Name: "n", Resolution: "256x256"})
 				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
 				for path, want := range paths {
 					start := time.Now()

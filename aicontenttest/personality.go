@@ -2,14 +2,13 @@ package aicontenttest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Personality is an [Option] for one difference between deployments. The empty one changes nothing. Two that
-// contradict each other are an error.
+// A Personality is an [Option] for one difference between deployments. The empty one changes nothing. Of
+// [SimplePaginator] and [CursorPaginator], the last one counts.
 type Personality string
 
 // The personalities. No known deployment has a personality with an asterisk.
@@ -17,21 +16,18 @@ type Personality string
 // NewerValues has a quality instead of style, medium and filter. UniqueNames applies to Store and Update calls;
 // [Server.AddImage] may still add a taken name, like another process between a client's search and its create request.
 const (
-	DataEnvelope        Personality = "data-envelope"         // records and lists under data; the default
 	UnwrappedRecords    Personality = "unwrapped-records"     // records without envelope, lists with
 	FullRecords         Personality = "full-records"          // description and language in records (Laravel models)*
-	MissingMembers      Personality = "missing-members"       // no unset or undocumented members; no url
+	MissingMembers      Personality = "missing-members"       // no unset members, url, words and times
 	NullURLs            Personality = "null-urls"             // url is null (disks without public URLs)
 	PlainPaginator      Personality = "plain-paginator"       // next_page_url, total, … beside data (paginate)
 	SimplePaginator     Personality = "simple-paginator"      // no total, no last page (simplePaginate)
 	CursorPaginator     Personality = "cursor-paginator"      // cursors, not numbers; sorting by name skips equal names
-	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
-	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)
+	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal http host
 	FilterlessNextLinks Personality = "filterless-next-links" // links without the filters of the list
 	FieldsAsMessage     Personality = "fields-as-message"     // a 422 whose message is an object; the most frequent
 	StoreResponds200    Personality = "store-responds-200"    // 200 for a Store call, not 201 (Laravel models)
 	DeleteResponds204   Personality = "delete-responds-204"   // 204 without a body for a delete (Laravel noContent())
-	AudioTypes          Personality = "audio-types"           // only mp3, mp4, mpeg, mpga, m4a, wav, webm accepted
 	LengthLimits        Personality = "length-limits"         // names up to 128, descriptions up to 2,048 characters
 	NoChunkedUploads    Personality = "no-chunked-uploads"    // a chunked body is an empty form (PHP-FPM, Django)
 	UniqueNames         Personality = "unique-names"          // taken names are refused, ignoring case*
@@ -51,26 +47,23 @@ const (
 // delay is that of [LateResult] and [LaggingList].
 const delay = 5 * time.Second
 
-// personalities are all personalities, the default first, with their changes.
+// personalities are all personalities, with their changes.
 var personalities = []struct {
 	name Personality
 	set  func(*config)
 }{
-	{DataEnvelope, func(*config) {}},
 	{UnwrappedRecords, func(c *config) { c.style.BareRecords = true }},
 	{FullRecords, func(c *config) { c.style.Full = true }},
 	{MissingMembers, func(c *config) { c.style.Sparse = true }},
 	{NullURLs, func(c *config) { c.style.NullURLs = true }},
 	{PlainPaginator, func(c *config) { c.style.Flat = true }},
 	{SimplePaginator, func(c *config) { c.style.Paging = response.Simple }},
-	{CursorPaginator, func(c *config) { c.style.Paging, c.service.Cursors = response.ByCursor, true }},
+	{CursorPaginator, func(c *config) { c.style.Paging = response.ByCursor }},
 	{ForeignNextLinks, func(c *config) { c.style.Foreign = true }},
-	{PlainHTTPNextLinks, func(c *config) { c.style.PlainHTTP = true }},
 	{FilterlessNextLinks, func(c *config) { c.style.Filterless = true }},
 	{FieldsAsMessage, func(c *config) { c.style.FieldsAsMessage = true }},
 	{StoreResponds200, func(c *config) { c.style.Store200 = true }},
 	{DeleteResponds204, func(c *config) { c.style.Delete204 = true }},
-	{AudioTypes, func(c *config) { c.service.AudioTypes = true }},
 	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
 	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},
 	{UniqueNames, func(c *config) { c.service.UniqueNames = true }},
@@ -81,15 +74,7 @@ var personalities = []struct {
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
 }
 
-// exclusive are the personalities that concern the same thing.
-var exclusive = [][]Personality{
-	{DataEnvelope, UnwrappedRecords},
-	{DataEnvelope, PlainPaginator},
-	{SimplePaginator, CursorPaginator},
-	{MissingMembers, NullURLs},
-}
-
-// Personalities returns all personalities, the default first.
+// Personalities returns all personalities.
 func Personalities() []Personality {
 	var names []Personality
 	for _, p := range personalities {
@@ -105,25 +90,8 @@ func (p Personality) apply(c *config) {
 	for _, known := range personalities {
 		if known.name == p {
 			known.set(c)
-			c.given = append(c.given, p)
 			return
 		}
 	}
 	c.fail(fmt.Errorf("unknown personality %q", string(p)))
-}
-
-// checkPersonalities refuses two that contradict each other.
-func (c *config) checkPersonalities() {
-	for _, group := range exclusive {
-		var first Personality
-		for _, p := range c.given {
-			switch {
-			case !slices.Contains(group, p) || p == first:
-			case first != "":
-				c.fail(fmt.Errorf("the personalities %s and %s are mutually exclusive", first, p))
-			default:
-				first = p
-			}
-		}
-	}
 }

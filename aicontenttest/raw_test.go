@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 // exchange is a response, read as text.
@@ -98,6 +101,13 @@ func signed(t *testing.T, s *Server, r request) *http.Request {
 	return req
 }
 
+// traced returns the request with a trace. Once it is sent, reused tells whether it used an earlier connection.
+func traced(r *http.Request) (sent *http.Request, reused *bool) {
+	reused = new(bool)
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { *reused = info.Reused }}
+	return r.WithContext(httptrace.WithClientTrace(r.Context(), trace)), reused
+}
+
 func get(path string) request { return request{method: "GET", path: path} }
 
 // post takes the form as it is sent.
@@ -180,7 +190,7 @@ func (r *recorder) end() {
 // fill adds images.
 func fill(s *Server, n int) {
 	for range n {
-		s.AddImage(Image{Name: "n"})
+		s.AddImage(aicontent.Image{Name: "n"})
 	}
 }
 

@@ -1,108 +1,67 @@
 package aicontenttest
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Image is a record of the images collection. Some personalities send only part.
-type Image struct {
-	// ID is assigned by the service if empty.
-	ID          string
-	Name        string
-	Description string
-	Resolution  string
-	Style       string
-	Medium      string
-	Filter      string
-	Quality     string // only with [NewerValues]
-	Favorite    bool
-	// CreatedAt is the current time if zero.
-	CreatedAt time.Time
+// AddImage adds an image, or replaces the one with its ID, and returns it. The service assigns a missing ID and a
+// missing CreatedAt, and ignores Result, URL and UpdatedAt. An undocumented value ends the test, unless the server is
+// [Lenient] or [Allow] names its field.
+func (s *Server) AddImage(i aicontent.Image) aicontent.Image {
+	return add[aicontent.Image](s, s.service.Images, i.ID, i.Favorite, i.CreatedAt, map[string]string{
+		"name": i.Name, "description": i.Description, "resolution": string(i.Resolution),
+		"style": string(i.Style), "medium": string(i.Medium), "filter": string(i.Filter),
+	})
 }
 
-// A Transcription is a record of the transcriptions collection.
-type Transcription struct {
-	// ID is assigned by the service if empty.
-	ID          string
-	Name        string
-	Description string
-	Language    string
-	Result      string
-	Favorite    bool
-	// Upload is the file; zero for a record added by [Server.AddTranscription].
-	Upload Upload
-	// CreatedAt is the current time if zero.
-	CreatedAt time.Time
+// AddTranscription is [Server.AddImage] for transcriptions. It keeps the Result.
+func (s *Server) AddTranscription(t aicontent.Transcription) aicontent.Transcription {
+	return add[aicontent.Transcription](s, s.service.Transcriptions, t.ID, t.Favorite, t.CreatedAt, map[string]string{
+		"name": t.Name, "description": t.Description, "language": string(t.Language), "result": t.Result,
+	})
 }
 
-// An Upload describes a received file.
-type Upload struct {
-	Name        string `json:"name"`         // as sent, with its path
-	ContentType string `json:"content_type"` // of the part
-	Size        int64  `json:"size"`
-	SHA256      string `json:"sha256"` // in hex
-	Format      string `json:"format"` // MP3, MP4, MPEG, WAV or WebM; empty for any other
-	Data        []byte `json:"-"`      // only with [KeepUploads]
-}
-
-// AddImage adds an image, or replaces the one with its ID, and returns it. An undocumented value ends the test, unless
-// the server is [Lenient] or [Allow] names its field.
-func (s *Server) AddImage(i Image) Image {
-	return imageOf(s.add(s.service.Images, service.Record{
-		ID: i.ID, Favorite: i.Favorite, CreatedAt: i.CreatedAt,
-		Text: map[string]string{
-			"name": i.Name, "description": i.Description, "resolution": i.Resolution,
-			"style": i.Style, "medium": i.Medium, "filter": i.Filter, "quality": i.Quality,
-		},
-	}))
-}
-
-// AddTranscription is [Server.AddImage] for transcriptions.
-func (s *Server) AddTranscription(t Transcription) Transcription {
-	return transcriptionOf(s.add(s.service.Transcriptions, service.Record{
-		ID: t.ID, Favorite: t.Favorite, Upload: service.Upload(t.Upload), CreatedAt: t.CreatedAt,
-		Text: map[string]string{
-			"name": t.Name, "description": t.Description, "language": t.Language, "result": t.Result,
-		},
-	}))
-}
-
-func (s *Server) add(c *service.Collection, r service.Record) *service.Record {
+func add[T any](
+	s *Server, c *service.Collection, id aicontent.ID, favorite bool, created time.Time, text map[string]string,
+) T {
 	for _, f := range c.Store {
-		value := r.Text[f.Name]
+		value := text[f.Name]
 		known := value == "" || f.Kind != contract.Choice || slices.Contains(f.Values, value)
 		if !known && !s.config.service.Lenient && !s.config.service.Allowed[f.Name] {
 			s.fatalf("added record: unknown %s %q; Allow(%[1]q) permits it", f.Name, value)
 		}
 	}
-	added := c.Add(r)
-	s.book.created(c, added, 0)
-	return added
+	r := c.Add(service.Record{ID: string(id), Favorite: favorite, CreatedAt: created, Text: text})
+	s.book.created(c, r, nil)
+	return received[T](s, c)(r)
 }
 
-// Images returns the current images, oldest first.
-func (s *Server) Images() []Image { return service.All(s.service.Images, imageOf) }
-
-// Transcriptions returns the current transcriptions, oldest first.
-func (s *Server) Transcriptions() []Transcription {
-	return service.All(s.service.Transcriptions, transcriptionOf)
+// Images returns the current images, oldest first. Their descriptions are set on every server.
+func (s *Server) Images() []aicontent.Image {
+	return service.All(s.service.Images, received[aicontent.Image](s, s.service.Images))
 }
 
-func imageOf(r *service.Record) Image {
-	return Image{
-		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Resolution: r.Text["resolution"],
-		Style: r.Text["style"], Medium: r.Text["medium"], Filter: r.Text["filter"], Quality: r.Text["quality"],
-		Favorite: r.Favorite, CreatedAt: r.CreatedAt,
-	}
+// Transcriptions returns the current transcriptions, oldest first. Their descriptions and languages are set on every
+// server. [Server.Records] has their files.
+func (s *Server) Transcriptions() []aicontent.Transcription {
+	return service.All(s.service.Transcriptions, received[aicontent.Transcription](s, s.service.Transcriptions))
 }
 
-func transcriptionOf(r *service.Record) Transcription {
-	return Transcription{
-		ID: r.ID, Name: r.Text["name"], Description: r.Text["description"], Language: r.Text["language"],
-		Result: r.Text["result"], Favorite: r.Favorite, Upload: Upload(r.Upload), CreatedAt: r.CreatedAt,
+// received returns a function that returns a record as a client receives it, with all members.
+func received[T any](s *Server, c *service.Collection) func(*service.Record) T {
+	w := s.responses
+	w.Style = response.Style{Full: true, Newer: w.Style.Newer}
+	return func(r *service.Record) (record T) {
+		if err := json.Unmarshal(w.Record(c, r), &record); err != nil {
+			panic("aicontenttest: " + err.Error())
+		}
+		return record
 	}
 }

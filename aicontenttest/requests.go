@@ -13,27 +13,31 @@ import (
 
 // A Request describes a received request. If the connection ended early, later fields are zero.
 type Request struct {
-	// Number counts requests from 1 in the order of arrival, Connection connections in the order of dialing.
-	Number      int                 `json:"number"`
-	Connection  int                 `json:"connection"`
-	Operation   aicontent.Operation `json:"operation"` // empty for an unknown path or method
-	Method      string              `json:"method"`
-	Path        string              `json:"path"` // with the base path
-	EscapedPath string              `json:"-"`    // as sent
-	Query       url.Values          `json:"query"`
-	Header      http.Header         `json:"header"` // the token of Authorization is masked
-	Form        url.Values          `json:"form"`   // without the file
-	File        *Upload             `json:"file"`
-	Received    int64               `json:"received"` // bytes read from the body
-	Fault       string              `json:"fault"`    // name of the fault; empty for none
+	Number    int                 `json:"number"`    // from 1, in the order of arrival
+	Operation aicontent.Operation `json:"operation"` // empty for an unknown path or method
+	Method    string              `json:"method"`
+	Path      string              `json:"path"` // as sent: escaped, with the base path
+	Query     url.Values          `json:"query"`
+	Header    http.Header         `json:"header"` // the token of Authorization is masked
+	Form      url.Values          `json:"form"`   // without the file
+	File      *Upload             `json:"file"`
+	Received  int64               `json:"received"` // bytes read from the body
+	Fault     string              `json:"fault"`    // name of the fault; empty for none
 	// Acted reports whether the service executed the request.
 	Acted bool `json:"acted"`
 	// RecordID is the ID of the created, shown, updated or deleted record.
-	RecordID string `json:"record_id"`
-	// Status is the status of the response; 0 for none.
+	RecordID aicontent.ID `json:"record_id"`
+	// Status is the status of the response; 0 for none. The client may not have received it.
 	Status int `json:"status"`
-	// Responded reports whether the whole response was written to the network. The client may not have received it.
-	Responded bool `json:"responded"`
+}
+
+// An Upload describes a received file.
+type Upload struct {
+	Name        string `json:"name"`         // as sent, with its path
+	ContentType string `json:"content_type"` // of the part
+	Size        int64  `json:"size"`
+	SHA256      string `json:"sha256"` // in hex
+	Data        []byte `json:"-"`      // only with [KeepUploads]
 }
 
 func (r *Request) clone() Request {
@@ -48,12 +52,12 @@ func (r *Request) clone() Request {
 
 // A Record is the history of a record, even a deleted one.
 type Record struct {
-	Collection string `json:"collection"` // images or transcriptions
-	ID         string `json:"id"`
-	Name       string `json:"name"`    // at its creation
-	Request    int    `json:"request"` // number of the request that created it; 0 if the test added it
-	Deleted    bool   `json:"deleted"`
-	DeletedBy  int    `json:"deleted_by"` // number of the request that deleted it
+	Collection string       `json:"collection"` // images or transcriptions
+	ID         aicontent.ID `json:"id"`
+	Name       string       `json:"name"`       // at its creation
+	Request    int          `json:"request"`    // number of the request that created it; 0 if the test added it
+	DeletedBy  int          `json:"deleted_by"` // number of the request that deleted it; 0 for none
+	File       *Upload      `json:"-"`          // from which a request created a transcription
 }
 
 // The book is the history of requests, records and violations.
@@ -62,11 +66,8 @@ type book struct {
 	last       int
 	requests   []*Request
 	records    []*Record
-	byID       map[string]*Record // by collection and id
-	violations []Violation
+	violations []string
 }
-
-func newBook() *book { return &book{byID: make(map[string]*Record)} }
 
 // open adds a request and numbers it.
 func (b *book) open(r *Request) {
@@ -77,37 +78,37 @@ func (b *book) open(r *Request) {
 	b.requests = append(b.requests, r)
 }
 
-// write changes an entry under the lock.
-func (b *book) write(change func()) {
+// created adds the entry of a record that by has created; nil for the test.
+func (b *book) created(c *service.Collection, r *service.Record, by *Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	change()
-}
-
-func (b *book) created(c *service.Collection, r *service.Record, request int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if old := b.byID[c.Name+"/"+r.ID]; old != nil && !old.Deleted {
+	if b.current(c, r) != nil {
 		return // AddImage has replaced it
 	}
-	entry := &Record{Collection: c.Name, ID: r.ID, Name: r.Text["name"], Request: request}
+	entry := &Record{Collection: c.Name, ID: aicontent.ID(r.ID), Name: r.Text["name"]}
+	if by != nil {
+		entry.Request, entry.File = by.Number, by.File
+	}
 	b.records = append(b.records, entry)
-	b.byID[c.Name+"/"+r.ID] = entry
 }
 
 func (b *book) deleted(c *service.Collection, r *service.Record, request int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// ResetBook may have dropped the entry.
-	if entry := b.byID[c.Name+"/"+r.ID]; entry != nil {
-		entry.Deleted, entry.DeletedBy = true, request
+	if entry := b.current(c, r); entry != nil {
+		entry.DeletedBy = request
 	}
 }
 
-func (b *book) violation(v Violation) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.violations = append(b.violations, v)
+// current returns the entry of a record that is not deleted, or nil. It requires the lock.
+func (b *book) current(c *service.Collection, r *service.Record) *Record {
+	for _, entry := range slices.Backward(b.records) {
+		if entry.Collection == c.Name && string(entry.ID) == r.ID && entry.DeletedBy == 0 {
+			return entry
+		}
+	}
+	return nil
 }
 
 // Requests returns every request since the last [Server.ResetBook], in the order of arrival, including requests in
@@ -139,11 +140,28 @@ func (s *Server) Created() []Record {
 	return slices.DeleteFunc(s.Records(), func(r Record) bool { return r.Request == 0 })
 }
 
-// Violations returns the violations since the last [Server.ResetBook].
-func (s *Server) Violations() []Violation {
+// Violations returns the violations since the last [Server.ResetBook], one line each: the request, the rule, and the
+// field with its value. The rules are:
+//
+//	path                    an unknown path
+//	method                  a wrong method for the path
+//	authorization           a missing bearer token
+//	accept                  a list or show without application/json
+//	body                    an unexpected or unreadable body
+//	content-type            a wrong type for the operation
+//	multipart               a malformed form
+//	file-name               a file part without a name
+//	query                   a malformed query
+//	undocumented-parameter  in the query
+//	undocumented-field      in the form
+//	repeated                a parameter or field sent twice
+//	value                   an undocumented value
+//	boolean                 a boolean other than 1 or 0; see [BooleanWords]
+//	encoding                invalid UTF-8
+func (s *Server) Violations() []string {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
-	return append([]Violation{}, s.book.violations...)
+	return append([]string{}, s.book.violations...)
 }
 
 // ResetBook empties the lists of [Server.Requests], [Server.Records] and [Server.Violations]. The service keeps its
@@ -152,5 +170,4 @@ func (s *Server) ResetBook() {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
 	s.book.requests, s.book.records, s.book.violations = nil, nil, nil
-	clear(s.book.byID)
 }

@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ type call struct {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	path, inside := strings.CutPrefix(r.URL.EscapedPath(), s.config.basePath)
-	if inside && (servePage(w, r, path) || s.serveInspection(w, r, path)) {
+	if inside && s.serveInspection(w, r, path) {
 		return
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
@@ -39,19 +40,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // open records the request and draws its fault.
 func (c *call) open() {
-	r, book := c.request, c.server.book
+	r := c.request
 	header := r.Header.Clone()
 	if header.Get("Authorization") != "" {
 		header.Set("Authorization", "Bearer ***")
 	}
 	c.entry = &Request{
-		Connection: network.ConnOf(r.Request).Number,
-		Operation:  aicontent.Operation(r.Route.Operation(r.Method)), Method: r.Method,
-		Path: r.URL.Path, EscapedPath: r.URL.EscapedPath(), Query: r.Query, Header: header,
+		Operation: aicontent.Operation(r.Route.Operation(r.Method)), Method: r.Method, Path: r.URL.EscapedPath(),
+		Query: r.Query, Header: header,
 	}
-	book.open(c.entry)
+	c.server.book.open(c.entry)
 	c.fault = c.server.faults.draw(c.entry.clone())
-	book.write(func() { c.entry.Fault = c.fault.Name })
+	c.write(func() { c.entry.Fault = c.fault.Name })
 	c.exchange.Meet(network.Fault{
 		Kind: c.fault.kind, Place: network.Place(c.fault.Place), Reset: c.fault.reset,
 		Bytes: c.fault.Bytes, Take: c.fault.take,
@@ -74,13 +74,20 @@ func (c *call) end() {
 	panic(failure)
 }
 
+// write changes the entry, or another part of the book, under its lock.
+func (c *call) write(change func()) {
+	c.server.book.mu.Lock()
+	defer c.server.book.mu.Unlock()
+	change()
+}
+
 // count records the number of bytes read from the body. Callers count before they show the client the end of reading.
 func (c *call) count() {
-	c.server.book.write(func() { c.entry.Received = c.exchange.Received() })
+	c.write(func() { c.entry.Received = c.exchange.Received() })
 }
 
 func (c *call) snapshot() (r Request) {
-	c.server.book.write(func() { r = c.entry.clone() })
+	c.write(func() { r = c.entry.clone() })
 	return r
 }
 
@@ -99,7 +106,7 @@ func (c *call) run() error {
 		return c.send(c.fault.response())
 	}
 	reading := c.server.service.Read(c.request)
-	c.server.book.write(func() { c.entry.Form, c.entry.File = reading.Form, (*Upload)(reading.Upload) })
+	c.write(func() { c.entry.Form, c.entry.File = reading.Form, (*Upload)(reading.Upload) })
 	c.report(reading.Violations)
 	if c.exchange.Broken() {
 		return network.ErrEnded
@@ -128,25 +135,24 @@ func (c *call) run() error {
 
 // latency returns the latency of the request.
 func (c *call) latency() time.Duration {
-	config := c.server.config
-	if d, found := config.latencyOn[c.entry.Operation]; found {
+	if d, found := c.server.config.latency[c.entry.Operation]; found {
 		return d
 	}
-	return config.latency
+	return c.server.config.latency[""]
 }
 
 // act executes the request, unless the service refuses it or the fault prevents it. It returns nil if the service sends
 // no response.
 func (c *call) act(reading *service.Reading) *Response {
 	if reading.Refusal != nil {
-		return c.write(*reading.Refusal)
+		return c.respond(*reading.Refusal)
 	}
 	execute := func() *Response {
 		result := reading.Act()
 		if result.Acted() {
 			c.acted(result)
 		}
-		return c.write(result)
+		return c.respond(result)
 	}
 	switch {
 	case c.fault.kind == network.ActsLate:
@@ -160,32 +166,29 @@ func (c *call) act(reading *service.Reading) *Response {
 
 // acted records the execution of the request.
 func (c *call) acted(result service.Result) {
-	id := ""
+	var id aicontent.ID
 	if r := result.Record; r != nil {
-		id = r.ID
+		id = aicontent.ID(r.ID)
 		switch {
 		case result.Deleted:
 			c.server.book.deleted(result.Collection, r, c.entry.Number)
 		case c.request.Method == http.MethodPost:
-			c.server.book.created(result.Collection, r, c.entry.Number)
+			c.server.book.created(result.Collection, r, c.entry)
 		}
 	}
-	c.server.book.write(func() { c.entry.Acted, c.entry.RecordID = true, id })
+	c.write(func() { c.entry.Acted, c.entry.RecordID = true, id })
 }
 
-func (c *call) write(result service.Result) *Response {
+func (c *call) respond(result service.Result) *Response {
 	r := c.server.responses.Write(result, c.request)
 	return &Response{Status: r.Status, Header: r.Header, Body: r.Body}
 }
 
 // report records violations and fails the test.
-func (c *call) report(violations []service.Violation) {
+func (c *call) report(violations []string) {
 	for _, found := range violations {
-		v := Violation{
-			Rule: found.Rule, Request: c.entry.Number, Line: c.request.Method + " " + c.request.RequestURI,
-			Field: found.Field, Value: found.Value,
-		}
-		c.server.book.violation(v)
+		v := fmt.Sprintf("request %d: %s %s: %s", c.entry.Number, c.request.Method, c.request.RequestURI, found)
+		c.write(func() { c.server.book.violations = append(c.server.book.violations, v) })
 		if f := c.server.config.onViolation; f != nil {
 			f(v)
 		}
@@ -196,7 +199,7 @@ func (c *call) report(violations []service.Violation) {
 }
 
 func (f Fault) response() *Response {
-	return &Response{Status: f.Status, Header: f.Header, Body: []byte(f.Body)}
+	return &Response{Status: f.Status, Header: f.header, Body: []byte(f.Body)}
 }
 
 // replace returns the response to send instead of r, the service's. r is nil if the service did not act.
@@ -214,8 +217,6 @@ func (c *call) replace(r *Response) *Response {
 
 func (c *call) send(r *Response) error {
 	c.count()
-	c.server.book.write(func() { c.entry.Status = r.Status })
-	return c.exchange.Send(r.Status, r.Header, r.Body, func(whole bool) {
-		c.server.book.write(func() { c.entry.Responded = whole })
-	})
+	c.write(func() { c.entry.Status = r.Status })
+	return c.exchange.Send(r.Status, r.Header, r.Body)
 }

@@ -37,8 +37,9 @@ type Server struct {
 	faults    *faults
 }
 
-// NewServer starts a server for a test and closes it at the end of the test. A [Violation] fails the test, and so does
-// a queued fault that has struck no request at the end: see [UnusedFaults]. An invalid option ends the test.
+// NewServer starts a server for a test and closes it at the end of the test. A violation of the
+// API fails the test, and so does a queued fault that has struck no request at the end: see [Server.Violations] and
+// [UnusedFaults]. An invalid option ends the test.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)
@@ -68,7 +69,7 @@ func newServer(t TB, opts []Option) (*Server, error) {
 		return nil, c.err
 	}
 	s := &Server{
-		APIKey: c.keys[0], config: c, t: t, service: service.New(c.service), book: newBook(), faults: new(faults),
+		APIKey: c.keys[0], config: c, t: t, service: service.New(c.service), book: new(book), faults: new(faults),
 	}
 	var err error
 	s.network, err = network.Open(network.Config{

@@ -142,7 +142,7 @@ func newChaos(t *testing.T, byName bool, srv *aicontenttest.Server, opts ...aico
 	add := func(kind, name string) {
 		d := &deed{kind: kind, tag: fmt.Sprint(len(r.deeds)), name: name}
 		if kind == "delete" || kind == "update" {
-			seeded := aicontenttest.Image{Name: "seeded " + d.tag, Description: "d", Resolution: "256x256"}
+			seeded := aicontent.Image{Name: "seeded " + d.tag, Description: "d", Resolution: "256x256"}
 			d.id = aicontent.ID(srv.AddImage(seeded).ID)
 		}
 		r.deeds = append(r.deeds, d)
@@ -238,13 +238,14 @@ type tally struct {
 
 func (r *chaos) tally() tally {
 	count := tally{ended: map[string]int{}, wrong: map[string][]string{}, unknown: map[string][2]int{}}
-	made, deleted, names, faults := map[string]int{}, map[string]bool{}, map[string]string{}, map[string]string{}
+	made, faults := map[string]int{}, map[string]string{}
+	deleted, names := map[aicontent.ID]bool{}, map[aicontent.ID]string{}
 	for _, record := range r.srv.Records() {
 		if record.Request != 0 {
 			made[record.Name]++
 		}
 		if record.Collection == "images" {
-			deleted[record.ID] = record.Deleted
+			deleted[record.ID] = record.DeletedBy != 0
 		}
 	}
 	for _, image := range r.srv.Images() {
@@ -269,9 +270,9 @@ func (r *chaos) tally() tally {
 		case "store":
 			done = made[d.name] > 0
 		case "delete":
-			done = deleted[string(d.id)]
+			done = deleted[d.id]
 		case "update":
-			done = names[string(d.id)] == d.name
+			done = names[d.id] == d.name
 		case "list":
 			done = true
 		}

@@ -77,8 +77,8 @@ func started(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
 func made(t *testing.T) (sent map[aicontent.Operation]string, seen map[aicontent.Operation]bool) {
 	t.Helper()
 	srv := started(t, aicontenttest.BasePath("/tenant"))
-	srv.AddImage(aicontenttest.Image{ID: "7", Name: "n"})
-	srv.AddTranscription(aicontenttest.Transcription{ID: "7", Name: "n"})
+	srv.AddImage(aicontent.Image{ID: "7", Name: "n"})
+	srv.AddTranscription(aicontent.Transcription{ID: "7", Name: "n"})
 	record := regexp.MustCompile(`/7$`)
 	sent, seen = map[aicontent.Operation]string{}, map[aicontent.Operation]bool{}
 	c := srv.Client(aicontent.WithAttemptHook(

@@ -380,9 +380,9 @@ func (g *stage) observe() {
 			if err != nil {
 				panic(err)
 			}
-			g.lives = append(g.lives, &life{id: aicontent.ID(r.ID), send: g.sends[n], born: time.Now()})
+			g.lives = append(g.lives, &life{id: r.ID, send: g.sends[n], born: time.Now()})
 		}
-		if l := g.lives[i]; r.Deleted && l.died == 0 {
+		if l := g.lives[i]; r.DeletedBy != 0 && l.died == 0 {
 			l.died = g.moment
 			l.outside = g.srv.Requests()[r.DeletedBy-1].Header.Get(actorHeader) == ""
 		}
@@ -457,16 +457,16 @@ func (g *stage) responds(r *aicontenttest.Response) {
 	if g.requests++; s.flickers && g.requests%2 == 0 {
 		return
 	}
-	hidden := func(id string) bool {
+	hidden := func(id aicontent.ID) bool {
 		return slices.ContainsFunc(g.lives, func(l *life) bool {
-			return l.id == aicontent.ID(id) && g.seen(l).After(time.Now())
+			return l.id == id && g.seen(l).After(time.Now())
 		})
 	}
 	switch list, _ := r.JSON().(map[string]any); {
 	case strings.HasSuffix(r.Request.Path, g.collection):
 		records, _ := list["data"].([]any)
 		list["data"] = slices.DeleteFunc(records, func(record any) bool {
-			return hidden(fmt.Sprint(record.(map[string]any)["id"]))
+			return hidden(aicontent.ID(fmt.Sprint(record.(map[string]any)["id"])))
 		})
 		r.SetJSON(list)
 	case s.showLags && hidden(r.Request.RecordID):

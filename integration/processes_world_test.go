@@ -432,7 +432,7 @@ func (a *actor) before(e event) {
 func (a *actor) meddle(what string) {
 	for _, image := range a.srv.Images() {
 		var err error
-		id := aicontent.ID(image.ID)
+		id := image.ID
 		if what == "rename" {
 			_, err = a.srv.Client().Images.Update(a.Context(), id, aicontent.ImageUpdateParams{Name: new("renamed")})
 		} else {

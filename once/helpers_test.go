@@ -239,8 +239,8 @@ func otherJob(name string) aicontent.ImageStoreParams {
 }
 
 // listed is the image that job describes, stored by another program.
-func listed(name string) kit.Image {
-	return kit.Image{Name: name, Description: "d", Resolution: "256x256"}
+func listed(name string) aicontent.Image {
+	return aicontent.Image{Name: name, Description: "d", Resolution: "256x256"}
 }
 
 func recording(name string) aicontent.TranscriptionStoreParams {

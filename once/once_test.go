@@ -274,7 +274,7 @@ func TestAFailedSearchIsRetryableIfARequestIsOpenOrTheClientSaysSo(t *testing.T)
 				require.Equal(t, "unknown, retryable", outcome(err), "a request is open: %v", err)
 				time.Sleep(time.Until(aicontent.RetryAt(err)))
 			}
-			others := slices.DeleteFunc(w.Images(), func(image kit.Image) bool { return image.Name == "b" })
+			others := slices.DeleteFunc(w.Images(), func(image aicontent.Image) bool { return image.Name == "b" })
 			w.requireRecords(t, len(others)+1)
 		})
 	}
@@ -317,7 +317,7 @@ func TestStoreOfAnIDThatIsAnothersIsAConflict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		image := p.creates(t, job("a"))
-		w.AddImage(kit.Image{ID: string(image.ID), Name: "b", Description: "d", Resolution: "256x256"})
+		w.AddImage(aicontent.Image{ID: image.ID, Name: "b", Description: "d", Resolution: "256x256"})
 		_, _, stored := p.Images.Store(p, job("a"))
 		_, found := p.Images.Find(p, "a")
 		for _, err := range []error{stored, found, p.Images.Delete(p, "a")} {
@@ -356,7 +356,7 @@ func TestStoreOfAnotherFormIsAConflict(t *testing.T) {
 // A record that another program stored is found, and compared with nothing.
 func TestStoreFindsWhatAnotherProgramStored(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		w.AddImage(kit.Image{Name: "a", Description: "other", Resolution: "512x512"})
+		w.AddImage(aicontent.Image{Name: "a", Description: "other", Resolution: "512x512"})
 		p := w.process(t)
 		for range 2 {
 			assert.Equal(t, aicontent.Resolution512x512, p.finds(t, job("a")).Resolution)

@@ -47,7 +47,7 @@ func TestDailyLimitCountsOnlyWhatMayHaveBeenBilled(t *testing.T) {
 		_, _, err = names.Images.Store(t.Context(), other)
 		require.ErrorIs(t, err, errSpent)
 		assert.Len(t, srv.Requests(), sent+1, "the search is free")
-		srv.AddImage(aicontenttest.Image{Name: "Beacon"})
+		srv.AddImage(aicontent.Image{Name: "Beacon"})
 		_, _, err = names.Images.Store(t.Context(), other)
 		require.NoError(t, err, "what is found costs nothing")
 
@@ -60,7 +60,7 @@ func TestDailyLimitCountsOnlyWhatMayHaveBeenBilled(t *testing.T) {
 
 func TestBreakerLeavesAServiceAloneThatDoesNotWork(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		srv.AddImage(aicontenttest.Image{ID: "7"})
+		srv.AddImage(aicontent.Image{ID: "7"})
 		client := srv.Client(breaker(), oneAttempt)
 		show := func(ctx context.Context, id aicontent.ID) error {
 			_, err := client.Images.Show(ctx, id)
@@ -145,7 +145,7 @@ func TestMetricsTellAResponseWithoutARecordFromSuccess(t *testing.T) {
 // Pictures are many and small, and the limiter of the client leaves them out.
 func TestLimitDownloadsLimitsNoAPICalls(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		srv.AddImage(aicontenttest.Image{ID: "7"})
+		srv.AddImage(aicontent.Image{ID: "7"})
 		client := srv.Client(limitDownloads(rate.NewLimiter(rate.Every(time.Second), 1)))
 		start := time.Now()
 		var shown *aicontent.Image

@@ -191,7 +191,7 @@ func TestWorkLeavesRecordsThatItCannotTellApartToAPerson(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
 		for range 2 {
-			srv.AddTranscription(aicontenttest.Transcription{Name: "4f1c"})
+			srv.AddTranscription(aicontent.Transcription{Name: "4f1c"})
 		}
 		q := newJobs(job{ID: "4f1c", File: path})
 		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)

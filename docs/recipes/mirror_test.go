@@ -165,8 +165,8 @@ func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {
 		}
 	})
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		for _, id := range []string{"1", "2", "3"} {
-			srv.AddImage(aicontenttest.Image{ID: id})
+		for _, id := range []aicontent.ID{"1", "2", "3"} {
+			srv.AddImage(aicontent.Image{ID: id})
 		}
 		client := srv.Client()
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "123.part"), []byte("of a run that was killed"), 0o600))

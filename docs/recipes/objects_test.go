@@ -44,7 +44,7 @@ func TestTranscribeObjectIsNeverChunkedAndMayBeSentAgain(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, "4711", transcription.Name)
 			require.Len(t, srv.Transcriptions(), 1)
-			upload := srv.Transcriptions()[0].Upload
+			upload := srv.Created()[0].File
 			assert.Equal(t, hex.EncodeToString(sum[:]), upload.SHA256)
 			assert.Equal(t, "a.mp3", upload.Name)
 			assert.Equal(t, "audio/mpeg", upload.ContentType)

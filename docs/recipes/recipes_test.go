@@ -147,7 +147,7 @@ func TestSigningSignsAndDatesARequest(t *testing.T) {
 
 func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse"})
+		srv.AddImage(aicontent.Image{ID: "7", Name: "Lighthouse"})
 		client := srv.Client(caching(time.Minute))
 		show := func() *aicontent.Image {
 			image, err := client.Images.Show(t.Context(), "7")
@@ -235,7 +235,7 @@ func TestRowsKeepTheWholeRecord(t *testing.T) {
 func withStudies(t *testing.T, number int) *aicontenttest.Server {
 	srv := aicontenttest.NewServer(t)
 	for n := range number {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
+		srv.AddImage(aicontent.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
 	}
 	return srv
 }
@@ -260,7 +260,7 @@ func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
 	at, err = export(t.Context(), client, at, save)
 	require.ErrorIs(t, err, aicontent.ErrServer)
 	require.Len(t, saved, 200)
-	srv.AddImage(aicontenttest.Image{Name: "a new one"})
+	srv.AddImage(aicontent.Image{Name: "a new one"})
 	at, err = export(t.Context(), client, at, save)
 	require.NoError(t, err)
 	assert.Len(t, saved, 231)
@@ -276,7 +276,7 @@ func TestEverythingCollectsAllPagesInOrder(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("Study no. %d", n+1), image.Name)
 	}
 	plain := aicontenttest.NewServer(t, aicontenttest.SimplePaginator)
-	plain.AddImage(aicontenttest.Image{Name: "Study"})
+	plain.AddImage(aicontent.Image{Name: "Study"})
 	all, err = everything(t.Context(), plain.Client())
 	require.NoError(t, err)
 	assert.Len(t, all, 1, "pages without numbers of the last come one by one")
@@ -285,7 +285,7 @@ func TestEverythingCollectsAllPagesInOrder(t *testing.T) {
 		body["meta"].(map[string]any)["last_page"] = 1 << 52
 		r.SetJSON(body)
 	}))
-	huge.AddImage(aicontenttest.Image{Name: "Study"})
+	huge.AddImage(aicontent.Image{Name: "Study"})
 	all, err = everything(t.Context(), huge.Client())
 	require.NoError(t, err)
 	assert.Len(t, all, 1, "memory is not made for what a service claims")

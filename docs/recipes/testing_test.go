@@ -114,7 +114,7 @@ func TestHalfASlowPictureIsAnError(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
 			aicontenttest.LatencyOn(aicontent.ImagesDownload, 20*time.Second))
 		srv.FaultOn(aicontent.ImagesDownload, 1, aicontenttest.CloseMidResponse())
-		srv.AddImage(aicontenttest.Image{ID: "7"})
+		srv.AddImage(aicontent.Image{ID: "7"})
 		image, err := srv.Client().Images.Show(t.Context(), "7") // is not delayed
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestRecordInTheEnvelopeOfOurDeploymentIsRead(t *testing.T) {
 		r.Header.Set("X-Request-Id", "4711")
 		r.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
 	}))
-	srv.AddImage(aicontenttest.Image{ID: "7"})
+	srv.AddImage(aicontent.Image{ID: "7"})
 	image, err := srv.Client().Images.Show(t.Context(), "7")
 	if err != nil || image.Name != "Lighthouse" {
 		t.Error(image, err)
@@ -180,7 +180,7 @@ func TestRecordInTheEnvelopeOfOurDeploymentIsRead(t *testing.T) {
 
 func TestRecordsCompareByTheirFields(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0)})
+	srv.AddImage(aicontent.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0)})
 	got, err := srv.Client().Images.Show(t.Context(), "7")
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func TestPassOnStoresAFormSentTwiceOnce(t *testing.T) {
 	h := uploads(t, srv)
 	require.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil), "nothing was sent")
 	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
-	assert.Equal(t, int64(15), srv.Transcriptions()[0].Upload.Size)
+	assert.Equal(t, int64(15), srv.Created()[0].File.Size)
 	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 	assert.Len(t, srv.Records(), 1, "the same form sent twice")
 	assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
@@ -79,7 +79,7 @@ func TestTextsAreNoPages(t *testing.T) {
 
 func TestVisitorsReachNoRecordOfAnotherProgram(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	srv.AddTranscription(aicontenttest.Transcription{Name: "4711", Result: "a job of ours"})
+	srv.AddTranscription(aicontent.Transcription{Name: "4711", Result: "a job of ours"})
 	h := uploads(t, srv)
 	assert.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil))
 	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))

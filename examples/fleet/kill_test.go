@@ -89,15 +89,15 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 		e.do()
 	}
 	outcome(t, q, count)
-	records := map[string][]aicontenttest.Transcription{}
-	for _, record := range srv.Transcriptions() {
+	records := map[string][]aicontenttest.Record{}
+	for _, record := range srv.Created() {
 		records[record.Name] = append(records[record.Name], record)
 	}
 	assert.Len(t, records, count)
 	for id, j := range jobs(t, q) {
 		assert.Equal(t, done, j.State, "%s: %s", id, j.Reason)
 		if made := records[id]; assert.Len(t, made, 1, "records of %s", id) {
-			assert.Equal(t, hashes[id], made[0].Upload.SHA256, "the record of %s is of another file", id)
+			assert.Equal(t, hashes[id], made[0].File.SHA256, "the record of %s is of another file", id)
 			assert.EqualValues(t, made[0].ID, j.Record, "the result of %s is another's", id)
 		}
 	}

@@ -103,7 +103,7 @@ func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 func TestRecordOfAKilledRunIsTheResult(t *testing.T) {
 	q, srv := newDeployment(t)
 	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	made := srv.AddTranscription(aicontenttest.Transcription{Name: jobID(recording(1)), Result: "text"})
+	made := srv.AddTranscription(aicontent.Transcription{Name: jobID(recording(1)), Result: "text"})
 	startWorker(t, io.Discard)
 	assert.Equal(t, aicontent.ID(made.ID), outcome(t, q, 1)["a.mp3"].Record)
 	assert.Zero(t, uploads(srv))

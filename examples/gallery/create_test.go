@@ -70,8 +70,8 @@ func TestRecordIsNamedForTheTitleAndTokenOfItsFormAndPagesShowTheTitle(t *testin
 	f.upload("/new-recording?form="+token, map[string]string{"name": " Fox\u200b "}, "fox.wav", recording(100))
 	require.Len(t, f.service.Transcriptions(), 1, "the other collection has tokens of its own")
 	assert.Equal(t, "Fox #"+token, f.service.Transcriptions()[0].Name)
-	picture := "/pictures/" + f.service.Images()[0].ID
-	text := "/recordings/" + f.service.Transcriptions()[0].ID
+	picture := "/pictures/" + string(f.service.Images()[0].ID)
+	text := "/recordings/" + string(f.service.Transcriptions()[0].ID)
 	for _, page := range []string{page, f.get("/pictures?search=fox"), f.get("/recordings"), f.get(text)} {
 		says(t, page, "Fox")
 		assert.NotContains(t, page, token)
@@ -204,7 +204,7 @@ func TestFormOfADeletedRecordCreatesAnotherAfterTheSettleTime(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		form := newPicture()
 		f.post(form, fox)
-		f.post("/pictures/"+f.service.Images()[0].ID+"/delete", nil)
+		f.post("/pictures/"+string(f.service.Images()[0].ID)+"/delete", nil)
 		says(f.t, f.post(form, fox), "It was created and billed.")
 		assert.Empty(f.t, f.service.Images())
 		time.Sleep(time.Hour)

@@ -216,7 +216,7 @@ func TestPictureIsCreatedFoundRenamedAndDeleted(t *testing.T) {
 	says(t, page, "Here it is.")
 	says(t, page, "A lighthouse at dusk")
 	require.Len(t, f.service.Images(), 1)
-	id := f.service.Images()[0].ID
+	id := string(f.service.Images()[0].ID)
 
 	says(t, f.get("/pictures"), "Lighthouse")
 	says(t, f.get("/pictures?style=retro"), "Lighthouse")
@@ -242,24 +242,24 @@ func TestRecordingIsUploadedCorrectedFoundAndDeleted(t *testing.T) {
 	says(t, f.upload(newRecording(), fields, "keeper.wav", recording(100)), "Here it is.")
 	require.Len(t, f.service.Transcriptions(), 1)
 	got := f.service.Transcriptions()[0]
-	assert.Equal(t, "GB", got.Language)
+	assert.EqualValues(t, "GB", got.Language)
 	assert.Equal(t, "On the balcony", got.Description)
-	assert.Equal(t, "keeper.wav", got.Upload.Name)
+	assert.Equal(t, "keeper.wav", f.service.Created()[0].File.Name)
 
-	f.post("/recordings/"+got.ID, url.Values{"name": {"The keeper"}, "result": {"He said:\r\n“Never.”"}})
+	f.post("/recordings/"+string(got.ID), url.Values{"name": {"The keeper"}, "result": {"He said:\r\n“Never.”"}})
 	assert.Equal(t, "The keeper", f.service.Transcriptions()[0].Name)
 	assert.Equal(t, "He said:\n“Never.”", f.service.Transcriptions()[0].Result, "line breaks are those of texts")
 	says(t, f.get("/recordings?search=never&search_by=result"), "The keeper")
 	assert.NotContains(t, shown(f.get("/recordings?search=never")), "The keeper")
-	f.post("/recordings/"+got.ID, url.Values{"favorite": {"1"}})
+	f.post("/recordings/"+string(got.ID), url.Values{"favorite": {"1"}})
 	assert.True(t, f.service.Transcriptions()[0].Favorite)
-	says(t, f.post("/recordings/"+got.ID+"/delete", nil), "Deleted.")
+	says(t, f.post("/recordings/"+string(got.ID)+"/delete", nil), "Deleted.")
 	assert.Empty(t, f.service.Transcriptions())
 }
 
 func TestPagesOfAListAreReachedByNumberEvenIfTheServiceHasOnlyCursors(t *testing.T) {
 	for paginator, ignored := range map[aicontenttest.Personality]string{ // a parameter of lists
-		aicontenttest.DataEnvelope: "", aicontenttest.PlainPaginator: "", aicontenttest.SimplePaginator: "",
+		"": "", aicontenttest.PlainPaginator: "", aicontenttest.SimplePaginator: "",
 		aicontenttest.CursorPaginator: "page",
 	} {
 		t.Run(string(paginator), func(t *testing.T) {
@@ -275,8 +275,8 @@ func TestPagesOfAListAreReachedByNumberEvenIfTheServiceHasOnlyCursors(t *testing
 			}))
 			f.restart()
 			for n := range 60 {
-				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Style: "retro"})
-				f.service.AddImage(aicontenttest.Image{Name: "other", Style: "anime"})
+				f.service.AddImage(aicontent.Image{Name: "picture " + string(rune('A'+n)), Style: "retro"})
+				f.service.AddImage(aicontent.Image{Name: "other", Style: "anime"})
 			}
 			const list = "/pictures?style=retro&sort=asc&page="
 			for _, number := range []string{"3", "4", "99", "99999999999999999999"} {
@@ -305,15 +305,15 @@ func TestFormsSayThatAPressMayBeBilled(t *testing.T) {
 func TestRecordingsHaveTheirDates(t *testing.T) {
 	f := newFixture(t)
 	created := time.Date(2026, 1, 31, 14, 5, 0, 0, time.UTC)
-	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", CreatedAt: created}).ID
-	for _, path := range []string{"/recordings", "/recordings/" + id} {
+	id := f.service.AddTranscription(aicontent.Transcription{Name: "Song", CreatedAt: created}).ID
+	for _, path := range []string{"/recordings", "/recordings/" + string(id)} {
 		says(t, f.get(path), "31 January 2026, 14:05 UTC")
 	}
 }
 
 func TestListsShowTheBeginningOfATextAlone(t *testing.T) {
 	f := newFixture(t)
-	f.service.AddTranscription(aicontenttest.Transcription{Name: "Speech", Result: strings.Repeat("föhn ", 1<<18)})
+	f.service.AddTranscription(aicontent.Transcription{Name: "Speech", Result: strings.Repeat("föhn ", 1<<18)})
 	page := f.get("/recordings")
 	says(t, page, "föhn föhn")
 	assert.Less(t, len(page), 10_000)

@@ -54,7 +54,7 @@ func TestRecordingIsUploadedCorrectedFoundAndDeletedInTheBrowser(t *testing.T) {
 		p.do(chromedp.SendKeys(css("#language"), "gb"), submit)
 		p.says("Here it is.")
 		require.Len(t, f.service.Transcriptions(), 1)
-		assert.Equal(t, "opera.wav", f.service.Transcriptions()[0].Upload.Name)
+		assert.Equal(t, "opera.wav", f.service.Created()[0].File.Name)
 		assert.Contains(t, p.text(".text"), "3145728 bytes")
 
 		p.open("Correct the text")
@@ -183,7 +183,7 @@ func TestRefusedUploadIsExplainedAndKeepsItsFile(t *testing.T) {
 	p.do(submit)
 	p.says(created)
 	require.Len(t, f.service.Transcriptions(), 1)
-	assert.EqualValues(t, 1<<20, f.service.Transcriptions()[0].Upload.Size)
+	assert.EqualValues(t, 1<<20, f.service.Created()[0].File.Size)
 }
 
 func TestNoScriptOfAStrangerRunsAndNothingForeignIsFetched(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,7 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 
 func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	service := aicontenttest.NewServer(t, aicontenttest.BasePath("/tenant"), aicontenttest.APIKey(testKey))
-	service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
+	service.AddImage(aicontent.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
 	t.Setenv("AICONTENT_BASE_URL", service.URL)
 	t.Setenv("AICONTENT_API_KEY", testKey)
 	said, url := start(t)

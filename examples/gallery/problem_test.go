@@ -127,13 +127,13 @@ func TestInvalidFormNamesItsFieldsAndIsNotSent(t *testing.T) {
 
 func TestFailedChangeKeepsATypedText(t *testing.T) {
 	f := newFixture(t)
-	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", Result: "La la"}).ID
+	id := f.service.AddTranscription(aicontent.Transcription{Name: "Song", Result: "La la"}).ID
 	f.service.Fault(aicontenttest.Status(500, "down"))
-	page := f.post("/recordings/"+id, url.Values{"name": {"Song"}, "result": {"Fa la la la la"}})
+	page := f.post("/recordings/"+string(id), url.Values{"name": {"Song"}, "result": {"Fa la la la la"}})
 	says(t, page, "The change may have been saved. You can try again.")
 	says(t, page, "Fa la la la la")
 	f.service.Fault(aicontenttest.Status(429, "slow down"))
-	page = f.post("/recordings/"+id, url.Values{"favorite": {"1"}})
+	page = f.post("/recordings/"+string(id), url.Values{"favorite": {"1"}})
 	says(t, page, "Nothing was changed. You can try again.")
 	assert.Equal(t, "La la", f.service.Transcriptions()[0].Result)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 )
@@ -22,9 +23,9 @@ const script = `</textarea></title></script><script>window.attacked=1</script>` 
 // attacked is a gallery with script in every field of its records.
 func attacked(t *testing.T) *fixture {
 	f := newFixture(t, aicontenttest.Allow("resolution", "style", "medium", "filter", "language"))
-	f.service.AddImage(aicontenttest.Image{ID: `"><script>7`, Name: script, Description: script, Resolution: script,
+	f.service.AddImage(aicontent.Image{ID: `"><script>7`, Name: script, Description: script, Resolution: script,
 		Style: script, Medium: script, Filter: script})
-	f.service.AddTranscription(aicontenttest.Transcription{ID: `"><script>8`, Name: script, Description: script,
+	f.service.AddTranscription(aicontent.Transcription{ID: `"><script>8`, Name: script, Description: script,
 		Language: script, Result: script})
 	return f
 }
@@ -72,8 +73,8 @@ func TestScriptIsShownAsText(t *testing.T) {
 
 func TestRequestsOfOtherSitesDoNotReachTheService(t *testing.T) {
 	f := newFixture(t)
-	image := f.service.AddImage(aicontenttest.Image{Name: "Fox", Description: "A fox", Resolution: "256x256"}).ID
-	transcription := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", Result: "La"}).ID
+	image := string(f.service.AddImage(aicontent.Image{Name: "Fox", Description: "A fox", Resolution: "256x256"}).ID)
+	transcription := string(f.service.AddTranscription(aicontent.Transcription{Name: "Song", Result: "La"}).ID)
 	body, contentType := uploadBody(t, map[string]string{"name": "x"}, "x.wav", recording(100))
 	for _, request := range []struct{ path, contentType, body string }{
 		{newPicture(), urlEncoded, fox.Encode()},

@@ -74,7 +74,7 @@ func TestUploadIsPassedOnAsItCameWithItsLengthAndLeavesNoTemporaryFile(t *testin
 		body, contentType := uploadBody(t, map[string]string{"name": "Song"}, "song.wav", file)
 		resp, err := http.Post(f.srv.URL+newRecording(), contentType, strings.NewReader(body))
 		says(t, pageOf(t, resp, err), created)
-		assert.True(t, string(file) == string(f.service.Transcriptions()[n].Upload.Data), "the file arrived as it was")
+		assert.True(t, string(file) == string(f.service.Created()[n].File.Data), "the file arrived as it was")
 		assert.Greater(t, length, int64(size))
 	}
 	f.srv.Close()
@@ -90,6 +90,6 @@ func TestUploadThatTheServiceRefusedIsSentAgainFromItsTemporaryFile(t *testing.T
 		f.service.FaultOn(aicontent.TranscriptionsStore, 2, aicontenttest.Status(429, "slow down"))
 		says(f.t, f.upload(newRecording(), map[string]string{"name": "Opera"}, "opera.wav", recording(2<<20)), created)
 		require.Len(f.t, f.service.Transcriptions(), 1)
-		assert.EqualValues(f.t, 2<<20, f.service.Transcriptions()[0].Upload.Size)
+		assert.EqualValues(f.t, 2<<20, f.service.Created()[0].File.Size)
 	})
 }

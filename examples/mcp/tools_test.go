@@ -337,7 +337,7 @@ func TestRecordsAreShownByIDAndListedByName(t *testing.T) {
 		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
 		image := a.mustCreate(t, "create_image", lighthouse(1))
 		text := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
-		srv.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
+		srv.AddImage(aicontent.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
 
 		find := func(tool, argument, value string) string {
 			return a.must(t, tool, map[string]any{argument: value})
@@ -362,13 +362,13 @@ func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
 		name := nameOf("Lighthouse 1", imageArguments{Description: "Lighthouse 1", Resolution: "256x256", Again: 1})
-		first := srv.AddImage(aicontenttest.Image{Name: name}).ID
-		second := srv.AddImage(aicontenttest.Image{Name: name}).ID
+		first := srv.AddImage(aicontent.Image{Name: name}).ID
+		second := srv.AddImage(aicontent.Image{Name: name}).ID
 		text := a.mustFail(t, "create_image", lighthouse(1))
 		const prefix = "It was created. The same call would fail again: change the arguments or ask the user. Reason: "
-		assert.Contains(t, text, prefix+"more than one record has the name (ids: ["+second+" "+first+"])")
-		for _, id := range []string{first, second} {
-			assert.Contains(t, a.must(t, "show_image", map[string]any{"id": id}), `"id":"`+id+`"`)
+		assert.Contains(t, text, prefix+"more than one record has the name (ids: ["+string(second+" "+first)+"])")
+		for _, id := range []aicontent.ID{first, second} {
+			assert.Contains(t, a.must(t, "show_image", map[string]any{"id": id}), `"id":"`+string(id)+`"`)
 		}
 	})
 }
@@ -376,8 +376,8 @@ func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		long := strings.Repeat("wörd ", 200_000)
-		srv.AddImage(aicontenttest.Image{Name: "Lighthouse", Description: long})
-		id := srv.AddTranscription(aicontenttest.Transcription{Name: "Talk", Description: long, Result: long}).ID
+		srv.AddImage(aicontent.Image{Name: "Lighthouse", Description: long})
+		id := srv.AddTranscription(aicontent.Transcription{Name: "Talk", Description: long, Result: long}).ID
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
 		for _, tool := range []string{"list_images", "list_transcriptions"} {
 			list := a.must(t, tool, nil)
@@ -489,8 +489,8 @@ func TestWordsOfAnyScriptFindTheRecordOfADescription(t *testing.T) {
 				assert.Regexp(t, "^mcp-"+c.words+"-[0-9a-f]{32}$", created.Name)
 				assert.LessOrEqual(t, utf8.RuneCountInString(created.Name), 128)
 				assert.False(t, a.mustCreate(t, "create_image", arguments).Billed)
-				srv.AddImage(aicontenttest.Image{Name: strings.ToLower(description)}) // of a person
-				srv.AddImage(aicontenttest.Image{Name: "Harbor"})
+				srv.AddImage(aicontent.Image{Name: strings.ToLower(description)}) // of a person
+				srv.AddImage(aicontent.Image{Name: "Harbor"})
 				for _, search := range append(c.searches, description, created.Name) {
 					list := a.must(t, "list_images", map[string]any{"name": search})
 					assert.Contains(t, list, created.Name, search)

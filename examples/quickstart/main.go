@@ -80,7 +80,7 @@ func (t *tour) connect() (end func(), err error) {
 		return nil, err
 	}
 	for n := range 230 { // more than one page
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
+		srv.AddImage(aicontent.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
 	}
 	t.client = srv.Client()
 	t.say("using", "a service in memory, which draws by a formula: AICONTENT_BASE_URL is not set")

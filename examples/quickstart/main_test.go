@@ -43,8 +43,8 @@ func deployment(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Serve
 	srv := aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
-	srv.AddImage(aicontenttest.Image{Name: others, Resolution: "512x512", Filter: "sepia"})
-	srv.AddTranscription(aicontenttest.Transcription{Name: others, Result: "hello"})
+	srv.AddImage(aicontent.Image{Name: others, Resolution: "512x512", Filter: "sepia"})
+	srv.AddTranscription(aicontent.Transcription{Name: others, Result: "hello"})
 	return srv
 }
 
@@ -136,7 +136,7 @@ func TestEveryKindOfDeploymentIsLeftAsItWas(t *testing.T) {
 				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), personality,
 					aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 						r.Body = bytes.ReplaceAll(r.Body,
-							[]byte(`https:\/\/app.internal.example`), []byte(`http:\/\/127.0.0.1:1`))
+							[]byte(`app.internal.example`), []byte(`127.0.0.1:1`))
 					}))
 				picture, err := os.Create(filepath.Join(t.TempDir(), "picture"))
 				require.NoError(t, err)

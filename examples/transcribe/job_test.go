@@ -77,7 +77,7 @@ func TestALostResponseIsNotPaidForAgain(t *testing.T) {
 func TestARecordThatAnotherProgramMadeMeanwhileIsFoundByTheNextRun(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := folder(t, 1)
-	srv.AddTranscription(aicontenttest.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: "text"})
+	srv.AddTranscription(aicontent.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: "text"})
 	srv.FaultOn(listOp, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
 	srv.FaultOn(storeOp, 1, aicontenttest.Status(422, `{"errors":{"name":["It is taken."]}}`))
 	_, stderr := transcribe(t, exitSomeFailed, append(flags, dir)...)
@@ -319,10 +319,11 @@ func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := folder(t, 1)
 	name, day := recordOf(t, filepath.Join(dir, "0.wav")), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for id, created := range map[string]time.Time{"9": day, "10": day, "8": day.Add(time.Second)} {
-		srv.AddTranscription(aicontenttest.Transcription{ID: id, Name: name, Result: "text " + id, CreatedAt: created})
+	for id, created := range map[aicontent.ID]time.Time{"9": day, "10": day, "8": day.Add(time.Second)} {
+		text := "text " + string(id)
+		srv.AddTranscription(aicontent.Transcription{ID: id, Name: name, Result: text, CreatedAt: created})
 	}
-	srv.AddTranscription(aicontenttest.Transcription{ID: "1", Name: name + "0", Result: "another"})
+	srv.AddTranscription(aicontent.Transcription{ID: "1", Name: name + "0", Result: "another"})
 	stdout, stderr := transcribe(t, exitDone, append(flags, dir)...)
 	assert.Regexp(t, `: found, id (8|9|10)\n`, stderr)
 	again, _ := transcribe(t, exitDone, append(flags, dir)...)
@@ -343,13 +344,13 @@ func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 			record := srv.Transcriptions()[0]
 			rename := func(name, result string) {
 				params := aicontent.TranscriptionUpdateParams{Name: &name, Result: &result}
-				_, err := srv.Client().Transcriptions.Update(t.Context(), aicontent.ID(record.ID), params)
+				_, err := srv.Client().Transcriptions.Update(t.Context(), record.ID, params)
 				require.NoError(t, err)
 			}
 			rename(becomes, "The text of another recording.")
 			_, stderr := transcribe(t, exitSomeFailed, flags...)
 			assert.Contains(t, stderr, "another name")
-			assert.Contains(t, stderr, "the text was made as "+record.Name+", id "+record.ID)
+			assert.Contains(t, stderr, "the text was made as "+record.Name+", id "+string(record.ID))
 			assert.NotContains(t, stderr, "Run it again", "it would fail again")
 			assert.Equal(t, text, contentOf(t, out, filepath.Base(dir), "0.wav.txt"))
 			assert.Equal(t, 1, stores(srv))

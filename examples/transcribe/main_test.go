@@ -170,7 +170,7 @@ func TestTextsAreSavedInTheirFiles(t *testing.T) {
 		assert.Contains(t, contentOf(t, out, name), "No transcript")
 	}
 	for _, record := range srv.Transcriptions() {
-		assert.Equal(t, []string{"GB", "minutes"}, []string{record.Language, record.Description})
+		assert.Equal(t, []string{"GB", "minutes"}, []string{string(record.Language), record.Description})
 	}
 }
 
@@ -295,7 +295,7 @@ func TestAnInterruptedRunThatHangsIsEndedWithinASecond(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := folder(t, 1)
 	text := string(bytes.Repeat([]byte("text "), 1<<20))
-	srv.AddTranscription(aicontenttest.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: text})
+	srv.AddTranscription(aicontent.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: text})
 	cmd := program(t.Context(), append(flags, dir)...)
 	unread, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -129,8 +129,8 @@ func TestControlCharactersInAFileNameAreQuotedAndNotSent(t *testing.T) {
 	assert.Contains(t, stderr, "  "+strconv.Quote(missing)+": \"open ")
 	assert.NotContains(t, stdout+stderr, "\x1b")
 	assert.NotContains(t, stdout, "\n# forged")
-	for _, record := range srv.Transcriptions() {
-		assert.Equal(t, record.Name+".wav", record.Upload.Name)
+	for _, record := range srv.Created() {
+		assert.Equal(t, record.Name+".wav", record.File.Name)
 	}
 	transcribe(t, exitDone, append(flags, "-o", out, dir)...)
 	assert.FileExists(t, filepath.Join(out, filepath.Base(dir), filepath.Base(evil)+".txt"))

@@ -95,12 +95,12 @@ func (r readOnly) Read(p []byte) (int, error) { return r.r.Read(p) }
 func TestRequestsConform(t *testing.T) {
 	sent := map[string]bool{}
 	var names []string
-	for _, personality := range []kit.Personality{kit.DataEnvelope, kit.CursorPaginator} {
+	for _, personality := range []kit.Personality{"", kit.CursorPaginator} {
 		for _, more := range [][]kit.Option{nil, {kit.BooleanWords()}} {
 			srv := kit.NewServer(t, append(more, personality, kit.BasePath("/tenant"),
 				kit.Allow("resolution", "quality", "language"))...)
 			for range 15 {
-				srv.AddTranscription(kit.Transcription{Name: "Interview", Result: "He counts the ships at dusk."})
+				srv.AddTranscription(aicontent.Transcription{Name: "Interview", Result: "He counts the ships at dusk."})
 			}
 			document, router := load(t, srv.URL)
 			recording, exchanges := record()

@@ -67,7 +67,7 @@ func (l *log) line(line string) {
 
 // request writes the line of a request, escaped as it came.
 func (l *log) request(r aicontenttest.Request) {
-	status, address, what := fmt.Sprint(r.Status), r.EscapedPath, string(r.Operation)
+	status, address, what := fmt.Sprint(r.Status), r.Path, string(r.Operation)
 	if r.Status == 0 {
 		status = "no response"
 	}

@@ -170,7 +170,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	var srv *aicontenttest.Server
 	started := make(chan struct{})
 	srv, err := aicontenttest.Start(append(s.options,
-		aicontenttest.OnViolation(func(v aicontenttest.Violation) { log.printf("not allowed: %s", v) }),
+		aicontenttest.OnViolation(func(v string) { log.printf("not allowed: %s", v) }),
 		aicontenttest.OnRequest(func(r aicontenttest.Request) {
 			log.request(r)
 			if r.Number%1000 == 0 && !s.inspect {

@@ -17,12 +17,12 @@ func seed(srv *aicontenttest.Server, n int) {
 	styles, mediums, resolutions := aicontent.Styles(), aicontent.Mediums(), aicontent.Resolutions()
 	for i := range n {
 		place := places[i%len(places)]
-		srv.AddImage(aicontenttest.Image{
+		srv.AddImage(aicontent.Image{
 			Name: fmt.Sprintf("Picture %d, %s", i+1, place), Description: fmt.Sprintf("%s, number %d", place, i+1),
-			Resolution: string(resolutions[i%len(resolutions)]), Style: string(styles[i%len(styles)]),
-			Medium: string(mediums[i%len(mediums)]), Favorite: i%5 == 0,
+			Resolution: resolutions[i%len(resolutions)], Style: styles[i%len(styles)],
+			Medium: mediums[i%len(mediums)], Favorite: i%5 == 0,
 		})
-		srv.AddTranscription(aicontenttest.Transcription{
+		srv.AddTranscription(aicontent.Transcription{
 			Name: fmt.Sprintf("Recording %d", i+1), Language: "GB",
 			Result: "We met at " + place + ".", Favorite: i%5 == 0,
 		})

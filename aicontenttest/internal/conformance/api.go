@@ -47,7 +47,7 @@ type query struct {
 	perPage          aicontent.PerPage // zero means 100
 }
 
-// An api has the calls of one collection. all lists records by iterating, pages by following next links.
+// An api has the calls of one collection.
 type api struct {
 	resource *contract.Resource
 	store    func(*aicontent.Client, *record, ...aicontent.CallOption) (*record, error)
@@ -55,7 +55,6 @@ type api struct {
 	update   func(*aicontent.Client, aicontent.ID, change) (*record, error)
 	remove   func(*aicontent.Client, aicontent.ID) error
 	all      func(*aicontent.Client, query) ([]aicontent.ID, error)
-	pages    func(*aicontent.Client, query) ([][]aicontent.ID, error)
 }
 
 // calls are the methods of the SDK for one collection: L, S and U are the parameters of List, Store and Update.
@@ -98,17 +97,6 @@ func newAPI[T, L, S, U any](
 				ids = append(ids, toRecord(got).id)
 			}
 			return ids, nil
-		},
-		pages: func(c *aicontent.Client, q query) (pages [][]aicontent.ID, err error) {
-			page, err := of(c).List(ctx, toList(q))
-			for ; err == nil && page != nil && len(pages) < 10; page, err = page.Next(ctx) {
-				var ids []aicontent.ID
-				for _, got := range page.Items {
-					ids = append(ids, toRecord(got).id)
-				}
-				pages = append(pages, ids)
-			}
-			return pages, err
 		},
 	}
 }

@@ -21,8 +21,6 @@ func newCertificate(host string, http2 bool) (*tls.Config, *x509.Certificate, er
 		SerialNumber: big.NewInt(1),
 		// Valid at any time that the clock of a testing/synctest bubble may show.
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		IPAddresses:           []net.IP{net.ParseIP(host), net.IPv4(127, 0, 0, 1), net.IPv6loopback},

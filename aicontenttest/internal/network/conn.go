@@ -11,7 +11,6 @@ import (
 // A Conn is an accepted connection. net/http uses the embedded Conn. Under TLS, raw is the connection below it.
 type Conn struct {
 	net.Conn
-	Number int // from 1, in the order of dialing
 
 	raw      net.Conn
 	listener *listener
@@ -19,8 +18,8 @@ type Conn struct {
 	left     sync.Once
 }
 
-// ConnOf returns the connection of a request.
-func ConnOf(r *http.Request) *Conn { return r.Context().Value(connKey{}).(*Conn) }
+// connOf returns the connection of a request.
+func connOf(r *http.Request) *Conn { return r.Context().Value(connKey{}).(*Conn) }
 
 // Close also removes the connection from the listener.
 func (c *Conn) Close() error {

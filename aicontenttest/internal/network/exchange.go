@@ -24,7 +24,7 @@ type Exchange struct {
 
 // Exchange returns the exchange of a request.
 func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
-	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r)}
+	x := &Exchange{network: n, w: w, r: r, conn: connOf(r)}
 	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.pauseReading}
 	x.body.complete = r.ContentLength == 0
 	return x
@@ -163,16 +163,14 @@ func (x *Exchange) pause(d time.Duration) error {
 	return ErrEnded
 }
 
-// Send sends the response. It calls responded with true before the last byte is handed to the network, so that this is
-// recorded before the client has the response, and with false if the response is not sent to its end.
-func (x *Exchange) Send(status int, header http.Header, body []byte, responded func(whole bool)) error {
+// Send sends the response.
+func (x *Exchange) Send(status int, header http.Header, body []byte) error {
 	maps.Copy(x.w.Header(), header)
 	if status == http.StatusNoContent || status == http.StatusNotModified {
 		body = nil
 	} else {
 		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	responded(x.fault.Place != MidResponse)
 	x.w.WriteHeader(status)
 	if x.fault.Place == MidResponse {
 		half := len(body) / 2
@@ -187,7 +185,6 @@ func (x *Exchange) Send(status int, header http.Header, body []byte, responded f
 		return nil
 	}
 	if _, err := x.w.Write(body); err != nil {
-		responded(false)
 		return ErrEnded
 	}
 	return nil

@@ -6,16 +6,15 @@ import (
 	"sync"
 )
 
-// A listener numbers connections, refuses some, and keeps the open ones.
+// A listener refuses some connections and keeps the open ones.
 type listener struct {
 	net.Listener
 	tls    *tls.Config // nil for plain connections
 	slow   bool        // keep the buffer of the system small
-	refuse func(connection int) bool
+	refuse func() bool
 	work   *tracker
 
 	mu     sync.Mutex
-	last   int
 	closed bool
 	open   map[*Conn]struct{}
 }
@@ -29,21 +28,16 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &Conn{Conn: raw, raw: raw, listener: l}
-		if p, ok := raw.(*pipeConn); ok {
-			c.Number = p.number // was refused or not when it was dialed
-		} else {
-			c.Number = l.next()
-		}
 		if !l.keep(c) {
 			_ = raw.Close()
 			continue
 		}
-		if _, ok := raw.(*pipeConn); !ok && l.refuse(c.Number) {
+		// In memory, a connection is refused when it is dialed.
+		if t, ok := raw.(*net.TCPConn); ok && l.refuse() {
 			c.reset()
 			c.leave()
 			continue
-		}
-		if t, ok := raw.(*net.TCPConn); ok && l.slow {
+		} else if ok && l.slow {
 			_ = t.SetReadBuffer(pipeBuffer)
 		}
 		if l.tls != nil {
@@ -51,13 +45,6 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		return c, nil
 	}
-}
-
-func (l *listener) next() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last++
-	return l.last
 }
 
 // keep returns false when the network is closing.
@@ -79,7 +66,7 @@ func (l *listener) closeIdle() {
 	}
 }
 
-// closeAll closes every connection, even one that a fault has taken over.
+// closeAll closes all connections, including those that faults have taken over.
 func (l *listener) closeAll() {
 	l.mu.Lock()
 	l.closed = true

@@ -26,8 +26,8 @@ type Config struct {
 	UploadRate int64
 	// DropAbandoned ends the work on a request whose client leaves.
 	DropAbandoned bool
-	// Refuse decides whether a new connection is refused. Connections are numbered from 1.
-	Refuse func(connection int) bool
+	// Refuse decides whether a new connection is refused.
+	Refuse func() bool
 }
 
 // A Network accepts connections and serves requests on them.

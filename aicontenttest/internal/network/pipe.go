@@ -52,12 +52,10 @@ func (n *Network) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if addr != n.pipes.addr.String() {
 		return nil, refused
 	}
-	number := n.listener.next()
-	if n.config.Refuse(number) {
+	if n.config.Refuse() {
 		return nil, refused
 	}
 	client, server := newPipe(n.pipes.addr)
-	server.number = number
 	select {
 	case n.pipes.arrived <- server:
 		return client, nil
@@ -72,7 +70,6 @@ func (n *Network) dial(ctx context.Context, addr string) (net.Conn, error) {
 type pipeConn struct {
 	in, out *stream
 	addr    pipeAddr
-	number  int // of the connection; at the server's end
 }
 
 func newPipe(addr pipeAddr) (client, server *pipeConn) {

@@ -129,7 +129,7 @@ func TestPipesKeepTheirDeadlines(t *testing.T) {
 
 func TestDialingInMemoryReachesOnlyAnOpenServer(t *testing.T) {
 	open := func() *Network {
-		n, err := Open(Config{InMemory: true, Refuse: func(int) bool { return false }})
+		n, err := Open(Config{InMemory: true, Refuse: func() bool { return false }})
 		require.NoError(t, err)
 		return n
 	}

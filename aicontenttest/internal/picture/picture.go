@@ -2,29 +2,26 @@
 package picture
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
-	"io"
 	"math"
 )
 
-// Params are the parameters of an image. Unknown values are accepted.
-type Params struct{ Description, Resolution, Style, Medium, Filter string }
-
-// Draw writes the picture as PNG: a sun above hills, whose shapes and colors come from a hash of the parameters. The
-// same parameters give the same bytes.
-func Draw(w io.Writer, p Params) error {
+// Draw returns a PNG: a sun above hills. Their shapes and colors come from a hash of the parameters, which are the
+// texts of an image by name. Unknown values are accepted.
+func Draw(text map[string]string) []byte {
 	var width, height int
-	_, err := fmt.Sscanf(p.Resolution, "%dx%d", &width, &height)
+	_, err := fmt.Sscanf(text["resolution"], "%dx%d", &width, &height)
 	if err != nil || min(width, height) < 1 || max(width, height) > 4096 {
 		width, height = 512, 512
 	}
-	hash := sha256.Sum256(fmt.Appendf(nil, "%q", []string{p.Description, p.Style, p.Medium}))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", []string{text["description"], text["style"], text["medium"]}))
 	part := func(i int) float64 { return 7 * float64(hash[i]) / 256 } // of a circle
-	img := image.NewPaletted(image.Rect(0, 0, width, height), colors(part, p.Filter))
+	img := image.NewPaletted(image.Rect(0, 0, width, height), colors(part, text["filter"]))
 	var ridges [4]float64
 	for x := range width {
 		u := float64(x) / float64(width)
@@ -45,7 +42,10 @@ func Draw(w io.Writer, p Params) error {
 			img.Pix[y*img.Stride+x] = uint8(shade)
 		}
 	}
-	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, img)
+	var file bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	_ = encoder.Encode(&file, img) // a buffer takes everything
+	return file.Bytes()
 }
 
 // colors returns the colors from the horizon, which is bright, to the nearest hill.

@@ -3,12 +3,13 @@ package response
 import (
 	"bytes"
 	"encoding/json"
-	"time"
+	"fmt"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// An object keeps the order in which its members are sent.
+// An object is a JSON object that keeps the order of its members.
 type object []member
 
 type member struct {
@@ -16,58 +17,59 @@ type member struct {
 	value any
 }
 
-// appendJSON writes JSON as PHP does: slashes and everything beyond ASCII are escaped.
-func appendJSON(b []byte, value any) []byte {
-	switch v := value.(type) {
-	case object:
-		b = append(b, '{')
-		for _, m := range v {
-			b = append(appendJSON(b, m.name), ':')
-			b = append(appendJSON(b, m.value), ',')
-		}
-		return append(bytes.TrimSuffix(b, []byte(",")), '}')
-	case []any:
-		b = append(b, '[')
-		for _, item := range v {
-			b = append(appendJSON(b, item), ',')
-		}
-		return append(bytes.TrimSuffix(b, []byte(",")), ']')
-	case string:
-		return appendString(b, v)
-	case time.Time:
-		return appendString(b, v.UTC().Format("2006-01-02T15:04:05.000000Z"))
+// row returns the object with the named members, in the order of names. A missing value is null.
+func row(names string, values map[string]any) object {
+	var o object
+	for name := range strings.FieldsSeq(names) {
+		o = append(o, member{name, values[name]})
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic("aicontenttest: a value of an unexpected type")
-	}
-	return append(b, text...)
+	return o
 }
 
-// shortEscapes are the letters that escape control characters.
-var shortEscapes = map[rune]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+// MarshalJSON implements [json.Marshaler].
+func (o object) MarshalJSON() ([]byte, error) {
+	text := bytes.NewBufferString("{")
+	for i, m := range o {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		if err := encode(text, m.name); err != nil {
+			return nil, err
+		}
+		text.WriteByte(':')
+		if err := encode(text, m.value); err != nil {
+			return nil, err
+		}
+	}
+	text.WriteByte('}')
+	return text.Bytes(), nil
+}
 
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	for _, r := range s {
+// encode writes v and a line break.
+func encode(text *bytes.Buffer, v any) error {
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// phpJSON returns v as PHP encodes it: with slashes and everything beyond ASCII escaped.
+func phpJSON(v any) []byte {
+	var text bytes.Buffer
+	if err := encode(&text, v); err != nil {
+		panic("aicontenttest: " + err.Error()) // a value of an unexpected type
+	}
+	var escaped []byte
+	for _, r := range strings.TrimSpace(text.String()) {
 		switch {
-		case r == '"' || r == '\\' || r == '/':
-			b = append(b, '\\', byte(r))
-		case r >= ' ' && r < utf8.RuneSelf:
-			b = append(b, byte(r))
-		case shortEscapes[r] != 0:
-			b = append(b, '\\', shortEscapes[r])
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			b = appendEscape(appendEscape(b, high), low)
+		case r == '/': // which JSON has in strings alone
+			escaped = append(escaped, `\/`...)
+		case r < utf8.RuneSelf:
+			escaped = append(escaped, byte(r))
 		default:
-			b = appendEscape(b, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+			}
 		}
 	}
-	return append(b, '"')
-}
-
-func appendEscape(b []byte, r rune) []byte {
-	const hex = "0123456789abcdef"
-	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+	return escaped
 }

@@ -21,7 +21,10 @@ func (r *reader) violate(rule, field, value string) {
 	if len(value) > 80 {
 		value = value[:80] + "…"
 	}
-	r.Violations = append(r.Violations, Violation{rule, field, value})
+	if field != "" {
+		rule += fmt.Sprintf(": %s=%q", field, value)
+	}
+	r.Violations = append(r.Violations, rule)
 }
 
 // problem notes a message of the validator about a field. As in Laravel, :attribute stands for the field.
@@ -72,7 +75,7 @@ func (r *reader) checkForm(fields []contract.Field) {
 	noFile := r.Upload == nil && len(r.problems) == 0
 	r.checkNames("undocumented-field", fields, r.Form)
 	for _, f := range fields {
-		value, given := r.input(f.Name)
+		value, given := last(r.Form, f.Name)
 		missing := value == ""
 		if f.Kind == contract.Audio {
 			missing = noFile
@@ -80,10 +83,6 @@ func (r *reader) checkForm(fields []contract.Field) {
 		switch {
 		case missing && f.Required:
 			r.problem(f.Name, "The :attribute field is required.")
-		case f.Kind == contract.Audio:
-			if r.Upload != nil && r.config.AudioTypes && r.Upload.Format == "" {
-				r.problem(f.Name, "The :attribute field must be a file of type: mp3, mp4, mpeg, mpga, m4a, wav, webm.")
-			}
 		case value == "" && given && f.IfEmpty != "":
 			r.problem(f.Name, f.IfEmpty)
 		case r.config.LengthLimits && f.MaxLength > 0 && utf8.RuneCountInString(value) > f.MaxLength:

@@ -18,12 +18,7 @@ type Collection struct {
 
 	mu   sync.RWMutex
 	rows []*Record
-	byID map[string]*Record
 	last int
-}
-
-func newCollection(r *contract.Resource, config Config) *Collection {
-	return &Collection{Resource: r, unique: config.UniqueNames, byID: make(map[string]*Record)}
 }
 
 // Add keeps a record. It sets a missing ID and missing times, and replaces a record with the same ID. Times are kept in
@@ -44,9 +39,9 @@ func (c *Collection) store(r Record) (*Record, *Result) {
 	return c.add(r), nil
 }
 
-// checkName refuses the name of another record if names are unique. It wants the lock held.
+// checkName refuses the name of another record if names are unique. It requires the lock.
 func (c *Collection) checkName(r *Record) *Result {
-	taken := func(other *Record) bool { return other.ID != r.ID && other.folded == fold(r.Text["name"]) }
+	taken := func(other *Record) bool { return other.ID != r.ID && other.folded() == r.folded() }
 	if !c.unique || !slices.ContainsFunc(c.rows, taken) {
 		return nil
 	}
@@ -54,46 +49,38 @@ func (c *Collection) checkName(r *Record) *Result {
 	return &Result{Status: http.StatusUnprocessableEntity, Problems: []Problem{problem}}
 }
 
-// add wants the lock held.
+// add requires the lock.
 func (c *Collection) add(r Record) *Record {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = time.Now()
 	}
 	r.CreatedAt = r.CreatedAt.Truncate(time.Second)
 	r.UpdatedAt = r.CreatedAt
-	r.folded = fold(r.Text["name"])
 	c.last++
-	r.Seq = c.last
-	if r.ID == "" {
-		r.ID = c.newID()
+	r.seq = c.last
+	for n := c.last; r.ID == ""; n++ {
+		if id := strconv.Itoa(n); c.index(id) < 0 {
+			r.ID = id
+		}
 	}
-	if old := c.byID[r.ID]; old != nil {
-		c.drop(old)
+	if c.Singular == "image" {
+		r.Text["result"] = r.ID + PictureSuffix
 	}
+	c.rows = slices.DeleteFunc(c.rows, func(old *Record) bool { return old.ID == r.ID })
 	c.rows = append(c.rows, &r)
-	c.byID[r.ID] = &r
 	return &r
 }
 
-// newID returns an ID that no record has. It wants the lock held.
-func (c *Collection) newID() string {
-	for n := c.last; ; n++ {
-		if id := strconv.Itoa(n); c.byID[id] == nil {
-			return id
-		}
-	}
+// index returns the index of the record, or -1. It requires the lock.
+func (c *Collection) index(id string) int {
+	return slices.IndexFunc(c.rows, func(r *Record) bool { return r.ID == id })
 }
 
 func (c *Collection) find(id string) (*Record, *Result) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.get(id)
-}
-
-// get wants the lock held.
-func (c *Collection) get(id string) (*Record, *Result) {
-	if r := c.byID[id]; r != nil {
-		return r, nil
+	if i := c.index(id); i >= 0 {
+		return c.rows[i], nil
 	}
 	return nil, notFound()
 }
@@ -102,10 +89,11 @@ func (c *Collection) get(id string) (*Record, *Result) {
 func (c *Collection) change(id string, edit func(*Record)) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, refusal := c.get(id)
-	if refusal != nil {
-		return nil, refusal
+	i := c.index(id)
+	if i < 0 {
+		return nil, notFound()
 	}
+	old := c.rows[i]
 	changed := *old
 	changed.Text = maps.Clone(old.Text)
 	edit(&changed)
@@ -118,34 +106,21 @@ func (c *Collection) change(id string, edit func(*Record)) (*Record, *Result) {
 	if changed.Text["result"] != old.Text["result"] {
 		changed.ready = time.Time{}
 	}
-	changed.folded = fold(changed.Text["name"])
 	changed.UpdatedAt = time.Now().Truncate(time.Second)
-	c.rows[c.index(old)] = &changed
-	c.byID[id] = &changed
+	c.rows[i] = &changed
 	return &changed, nil
 }
 
 func (c *Collection) remove(id string) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, refusal := c.get(id)
-	if refusal == nil {
-		c.drop(r)
+	i := c.index(id)
+	if i < 0 {
+		return nil, notFound()
 	}
-	return r, refusal
-}
-
-// drop wants the lock held.
-func (c *Collection) drop(r *Record) {
-	i := c.index(r)
+	removed := c.rows[i]
 	c.rows = slices.Delete(c.rows, i, i+1)
-	delete(c.byID, r.ID)
-}
-
-// index wants the lock held.
-func (c *Collection) index(r *Record) int {
-	i, _ := slices.BinarySearchFunc(c.rows, r.Seq, func(row *Record, seq int) int { return row.Seq - seq })
-	return i
+	return removed, nil
 }
 
 // All converts each record, oldest first.

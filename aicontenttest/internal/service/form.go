@@ -1,7 +1,6 @@
 package service
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 	"github.com/aicontent/aicontent-go/internal/names"
@@ -50,14 +48,10 @@ func (r *reader) readForm(mediaType string) *Result {
 	switch {
 	case given == contract.URLEncoded:
 		err = r.readURLEncoded()
-	case given == contract.Multipart && r.method == http.MethodPost:
+	case given == contract.Multipart && r.Method == http.MethodPost:
 		err = r.readMultipart(params["boundary"])
-	case strings.HasSuffix(given, "json"):
-		err = r.readJSON()
-	default:
-		// PHP parses nothing else: all fields are missing.
-		err = nil
 	}
+	// PHP parses no other type: all fields are missing.
 	_, drainErr := io.Copy(io.Discard, r.Body)
 	switch {
 	case drainErr != nil: // the connection broke
@@ -96,33 +90,6 @@ func (r *reader) readURLEncoded() error {
 		return nil // the malformed pairs are ignored
 	}
 	return err
-}
-
-// readJSON reads an object as Laravel does, which only lenient servers come to.
-func (r *reader) readJSON() error {
-	text, err := readLimited(r.Body, maxFormBytes)
-	if err != nil {
-		return err
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(text, &members) != nil {
-		return nil // all fields are missing
-	}
-	for name, raw := range members {
-		var value string
-		switch {
-		case string(raw) == "true":
-			value = r.word(true)
-		case string(raw) == "false":
-			value = r.word(false)
-		case raw[0] == '"':
-			_ = json.Unmarshal(raw, &value)
-		case string(raw) != "null":
-			value = string(raw)
-		}
-		r.Form.Set(name, value)
-	}
-	return nil
 }
 
 // readMultipart reads the parts one by one; files are not held in memory.

@@ -2,8 +2,6 @@ package service
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -25,55 +23,33 @@ type Query struct {
 	equal       map[string]string // resolution, style, medium, filter
 	favorite    *bool
 	byName, asc bool
-	cursor      *Cursor
+	cursor      string
 }
 
-// A Cursor is the record after which a page begins or, pointing backward, before which it ends. Like Laravel's, it
-// holds the columns of the order alone: by name, it skips records with the same name.
-type Cursor struct {
-	Seq     int    `json:"id,omitempty"`
-	Name    string `json:"name,omitempty"`
-	Forward bool   `json:"_pointsToNextItems"`
-}
+// A cursor is this prefix and the last record's place in the order. Like Laravel's, it holds the column of the order
+// alone: by name, it skips further records with the same name.
+const cursorPrefix = "after:"
 
-func (c Cursor) String() string {
-	b, _ := json.Marshal(c) // never fails for these types
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func parseCursor(s string) *Cursor {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	c := new(Cursor)
-	if err != nil || json.Unmarshal(b, c) != nil {
-		return nil
-	}
-	return c
-}
-
-// query reads the query of a list, which was checked before. Unknown values of search_by, sort_by, sort and
-// per_page are replaced by the default, as deployments do.
+// query reads the query of a list, which was checked before. Unknown values are replaced by the default, as deployments
+// do.
 func (r *reader) query() Query {
 	c := r.Route.Collection
 	given := func(name string) string {
-		f, documented := contract.Find(c.List, name)
-		v, _ := last(r.Query, name)
-		switch name {
-		case "search_by", "sort_by", "sort", "per_page":
-			if !r.config.Allowed[name] && !slices.Contains(f.Values, v) {
-				return ""
-			}
-		}
-		if !documented || f.Ignored {
+		if f, documented := contract.Find(c.List, name); !documented || f.Ignored {
 			return ""
 		}
+		v, _ := last(r.Query, name)
 		return v
 	}
 	q := Query{
 		Page: 1, PerPage: c.PerPage,
-		searchBy: cmp.Or(given("search_by"), "name"),
+		searchBy: "name",
 		equal:    make(map[string]string),
 		byName:   given("sort_by") == "name",
 		asc:      given("sort") == "asc",
+	}
+	if given("search_by") == "result" {
+		q.searchBy = "result"
 	}
 	if v := given("search"); v != "" {
 		q.search = like(v)
@@ -90,7 +66,7 @@ func (r *reader) query() Query {
 		q.PerPage, q.SizeGiven = n, true
 	}
 	if r.config.Cursors {
-		q.cursor = parseCursor(given("cursor"))
+		q.cursor = given("cursor")
 	} else if n, ok := positive(given("page")); ok {
 		q.Page = n
 	}
@@ -113,13 +89,11 @@ func (q *Query) matches(r *Record) bool {
 			return false
 		}
 	}
-	switch {
-	case q.search == nil:
-		return true
-	case q.searchBy == "result" && r.Pending():
-		return false
+	text := r.Text[q.searchBy]
+	if q.searchBy == "result" {
+		text = r.Result()
 	}
-	return q.search.MatchString(fold(r.Text[q.searchBy]))
+	return q.search == nil || q.search.MatchString(fold(text))
 }
 
 // A Page is one page of a list. First is the index of its first record among the Total.
@@ -129,12 +103,14 @@ type Page struct {
 	Query        Query
 }
 
-// compare orders a record and a cursor ascending.
-func (q *Query) compare(r *Record, c *Cursor) int {
+// follows reports whether the record follows the place of a cursor.
+func (q *Query) follows(r *Record, place string) bool {
+	seq, _ := strconv.Atoi(place)
+	order := cmp.Compare(r.seq, seq)
 	if q.byName {
-		return cmp.Compare(r.folded, c.Name)
+		order = cmp.Compare(r.folded(), place)
 	}
-	return cmp.Compare(r.Seq, c.Seq)
+	return order > 0 && q.asc || order < 0 && !q.asc
 }
 
 // page returns the page that the query asks for: an empty one past the end.
@@ -148,56 +124,33 @@ func (c *Collection) page(q Query) *Page {
 		}
 	}
 	if q.byName {
-		slices.SortStableFunc(rows, func(a, b *Record) int { return cmp.Compare(a.folded, b.folded) })
+		slices.SortStableFunc(rows, func(a, b *Record) int { return cmp.Compare(a.folded(), b.folded()) })
 	}
 	if !q.asc {
 		slices.Reverse(rows)
 	}
 	n := len(rows)
 	first := min(min(q.Page-1, n)*q.PerPage, n)
-	end := min(first+q.PerPage, n)
-	if cur := q.cursor; cur != nil {
-		// The first record after the cursor, or at it if it points backward.
-		first = sort.Search(n, func(i int) bool {
-			order := q.compare(rows[i], cur)
-			if !q.asc {
-				order = -order
-			}
-			return order > 0 || order == 0 && !cur.Forward
-		})
-		end = min(first+q.PerPage, n)
-		if !cur.Forward {
-			first, end = max(0, first-q.PerPage), first
-		}
+	if place, found := strings.CutPrefix(q.cursor, cursorPrefix); found {
+		first = sort.Search(n, func(i int) bool { return q.follows(rows[i], place) })
 	}
+	end := min(first+q.PerPage, n)
 	return &Page{Records: rows[first:end], First: first, Total: n, Query: q}
 }
 
 // HasNext reports whether records follow.
 func (p *Page) HasNext() bool { return p.First+len(p.Records) < p.Total }
 
-// Last is the number of the last page.
+// Last returns the number of the last page.
 func (p *Page) Last() int { return max(1, (p.Total+p.Query.PerPage-1)/p.Query.PerPage) }
 
-// Next is the cursor of the page that follows; nil where there is none.
-func (p *Page) Next() *Cursor {
-	if !p.HasNext() || len(p.Records) == 0 {
-		return nil
+// NextCursor returns the cursor of the next page, or "" if there is none.
+func (p *Page) NextCursor() string {
+	switch {
+	case !p.HasNext() || len(p.Records) == 0:
+		return ""
+	case p.Query.byName:
+		return cursorPrefix + p.Records[len(p.Records)-1].folded()
 	}
-	return p.Query.cursorAt(p.Records[len(p.Records)-1], true)
-}
-
-// Previous is the cursor of the page before; nil where there is none.
-func (p *Page) Previous() *Cursor {
-	if p.First == 0 || len(p.Records) == 0 {
-		return nil
-	}
-	return p.Query.cursorAt(p.Records[0], false)
-}
-
-func (q *Query) cursorAt(r *Record, forward bool) *Cursor {
-	if q.byName {
-		return &Cursor{Name: r.folded, Forward: forward}
-	}
-	return &Cursor{Seq: r.Seq, Forward: forward}
+	return cursorPrefix + strconv.Itoa(p.Records[len(p.Records)-1].seq)
 }

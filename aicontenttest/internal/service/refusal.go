@@ -40,7 +40,7 @@ type turns struct{ changes, deletes atomic.Uint32 }
 
 // refuse replaces the action of the request by the next refusal. A missing record is still not found.
 func (r *reader) refuse() {
-	if r.method == http.MethodGet {
+	if r.Method == http.MethodGet {
 		return
 	}
 	r.act = func() Result {
@@ -54,11 +54,11 @@ func (r *reader) refuse() {
 }
 
 func (r *reader) nextRefusal() string {
-	if r.method == http.MethodDelete {
+	if r.Method == http.MethodDelete {
 		return deleteRefusals[int(r.turns.deletes.Add(1)-1)%len(deleteRefusals)]
 	}
 	body := refusals[int(r.turns.changes.Add(1)-1)%len(refusals)]
-	name, _ := r.input("name")
+	name, _ := last(r.Form, "name")
 	quoted, _ := json.Marshal(name) // invalid UTF-8 becomes U+FFFD
 	return strings.Replace(body, "NAME", string(quoted), 1)
 }

@@ -21,7 +21,6 @@ type Config struct {
 	KeepUploads  bool            // keep the bytes of files
 	NewerValues  bool            // accept the values of newer deployments
 	Cursors      bool            // pages are found by cursor, not by number
-	AudioTypes   bool            // refuse files of unknown formats
 	LengthLimits bool            // refuse longer names and descriptions
 	UniqueNames  bool            // refuse the name of another record
 	NoChunks     bool            // see a chunked body as empty
@@ -47,8 +46,8 @@ func New(config Config) *Service {
 		transcriptions.Renew()
 	}
 	return &Service{
-		Images:         newCollection(images, config),
-		Transcriptions: newCollection(transcriptions, config),
+		Images:         &Collection{Resource: images, unique: config.UniqueNames},
+		Transcriptions: &Collection{Resource: transcriptions, unique: config.UniqueNames},
 		config:         config,
 	}
 }
@@ -62,9 +61,6 @@ type Request struct {
 	Keys  []string // the API keys
 }
 
-// A Violation is a part of a request that breaks a rule of the API.
-type Violation struct{ Rule, Field, Value string }
-
 // A Problem is a message of the validator about a field.
 type Problem struct{ Field, Message string }
 
@@ -72,7 +68,7 @@ type Problem struct{ Field, Message string }
 type Reading struct {
 	Form       url.Values // without files
 	Upload     *Upload
-	Violations []Violation
+	Violations []string // the rule, and the field with its value
 	// Refusal is the result of a request that must not be executed; nil for others.
 	Refusal *Result
 	act     func() Result
@@ -91,8 +87,6 @@ type Result struct {
 	Message    string    // of an error
 	Problems   []Problem // of a refused form or query
 	Allow      []string  // methods, with 405
-	NoKey      bool      // the key is missing or wrong
-	NoRoute    bool      // the path leads nowhere
 	Refusal    string    // the body of a 200 that refuses
 }
 
@@ -109,39 +103,33 @@ type reader struct {
 	Reading
 	config   Config
 	turns    *turns
-	method   string
 	problems []Problem
 }
 
 // Read reads and judges a request.
 func (s *Service) Read(r Request) *Reading {
-	rd := &reader{Request: r, config: s.config, turns: &s.turns, method: r.Method}
+	rd := &reader{Request: r, config: s.config, turns: &s.turns}
 	rd.Refusal = rd.read()
 	return &rd.Reading
 }
 
 func (r *reader) read() *Result {
-	if r.config.Lenient && r.method == http.MethodHead {
-		r.method = http.MethodGet
-	}
 	switch {
 	case r.Route.Methods == nil:
 		r.violate("path", "", "")
-		return &Result{Status: http.StatusNotFound, NoRoute: true}
-	case r.config.Lenient && r.method == http.MethodOptions:
-		return &Result{Status: http.StatusOK, Allow: r.Route.Methods}
-	case r.Route.Operation(r.method) == "":
+		return refused(http.StatusNotFound, "Not Found.")
+	case r.Route.Operation(r.Method) == "":
 		r.violate("method", "", "")
 		message := fmt.Sprintf("The %s method is not supported for this route. Supported methods: %s.",
-			r.method, strings.Join(r.Route.Methods, ", "))
+			r.Method, strings.Join(r.Route.Methods, ", "))
 		return &Result{Status: http.StatusMethodNotAllowed, Message: message, Allow: r.Route.Methods}
 	case r.Route.Picture:
 		// Anyone may fetch a picture by its URL, without a key.
 		r.act = r.picture
 		return nil
 	case !r.authorized():
-		return &Result{Status: http.StatusUnauthorized, Message: "Unauthenticated.", NoKey: true}
-	case r.method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
+		return refused(http.StatusUnauthorized, "Unauthenticated.")
+	case r.Method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
 		r.violate("accept", "Accept", r.Header.Get("Accept"))
 		return refused(http.StatusNotAcceptable,
 			"The request does not accept JSON. Send the header Accept: application/json.")
@@ -166,11 +154,11 @@ func (r *reader) readInput() *Result {
 	c := r.Route.Collection
 	var parameters []contract.Field // of the query
 	switch {
-	case r.method == http.MethodPost:
+	case r.Method == http.MethodPost:
 		r.act = r.store
-	case r.method == http.MethodDelete:
+	case r.Method == http.MethodDelete:
 		r.act = r.remove
-	case r.method != http.MethodGet:
+	case r.Method != http.MethodGet:
 		r.act = r.update
 	case r.Route.ID != "":
 		r.act = r.show
@@ -179,7 +167,7 @@ func (r *reader) readInput() *Result {
 	}
 	r.checkQuery(parameters)
 	mediaType, fields := contract.URLEncoded, c.Update
-	switch r.method {
+	switch r.Method {
 	case http.MethodGet, http.MethodDelete:
 		return r.readNoBody()
 	case http.MethodPost:
@@ -202,15 +190,6 @@ func (r *reader) readNoBody() *Result {
 		return nil
 	}
 	return refused(http.StatusBadRequest, "Bad Request.")
-}
-
-// input returns a form field. To lenient servers, as to Laravel, the query counts too.
-func (r *reader) input(name string) (value string, present bool) {
-	value, present = last(r.Form, name)
-	if !present && r.config.Lenient {
-		value, present = last(r.Query, name)
-	}
-	return value, present
 }
 
 // kept returns the value of a field that the service keeps.
@@ -248,12 +227,11 @@ func (r *reader) store() Result {
 	c := r.Route.Collection
 	record := Record{Text: make(map[string]string)}
 	for _, field := range c.Store {
-		if v, ok := r.input(field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
+		if v, ok := last(r.Form, field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
 			record.Text[field.Name] = r.kept(field.Name, v)
 		}
 	}
 	if r.Upload != nil {
-		record.Upload = *r.Upload
 		record.Text["result"] = r.Upload.report()
 	}
 	now := time.Now()
@@ -270,7 +248,7 @@ func (r *reader) update() Result {
 	c := r.Route.Collection
 	return r.result(c.change(r.Route.ID, func(record *Record) {
 		for _, field := range c.Update {
-			v, present := r.input(field.Name)
+			v, present := last(r.Form, field.Name)
 			if !present {
 				continue
 			}
