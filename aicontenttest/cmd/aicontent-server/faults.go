@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,17 @@ func parseLatency(text string) (aicontenttest.Option, error) {
 		return nil, fmt.Errorf("the time must be like 2s or 500ms, not %q", value)
 	}
 	return aicontenttest.LatencyOn(aicontent.Operation(op), d), nil
+}
+
+// parseRate reads an -upload-rate.
+func parseRate(text string) (aicontenttest.Option, error) {
+	number := strings.TrimRight(text, "kMB")
+	unit, known := map[string]int64{"": 1, "kB": 1e3, "MB": 1e6}[text[len(number):]]
+	n, err := strconv.ParseInt(number, 10, 64)
+	if !known || err != nil || n < 1 || n > math.MaxInt64/unit {
+		return nil, fmt.Errorf("the bytes per second must be like 65536, 500kB or 1MB, not %q", text)
+	}
+	return aicontenttest.SlowUpload(n * unit), nil
 }
 
 // find returns the name as an element of the list.

@@ -83,6 +83,21 @@ func TestLatencyOnDelaysItsOperationAlone(t *testing.T) {
 	end()
 }
 
+// A developer of a progress bar sees it move.
+func TestUploadRateSlowsUploads(t *testing.T) {
+	const size = 1 << 20
+	for _, rate := range []string{"5000000", "5000kB", "5MB"} {
+		url, end := served(t, "-key", "test-key", "-upload-rate", rate)
+		start := time.Now()
+		_, err := client(t, url, "test-key").Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+			Name: "Talk", File: aicontent.FileFromBytes("talk.wav", make([]byte, size)),
+		})
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(start).Seconds(), size/5e6, rate)
+		end()
+	}
+}
+
 // A program in another language that is killed, or gives up, has created its record all the same.
 func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 	const request, executed = `POST /api/v1/images images.store`, `201 POST /api/v1/images images.store "1"`
@@ -102,11 +117,12 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 }
 
 // Whoever mistypes a name is told the right ones.
-func TestBadFaultsAreExplained(t *testing.T) {
+func TestBadFaultsTimesAndRatesAreExplained(t *testing.T) {
 	const (
 		allOperations = "must be one of images.list, images.show, images.store, images.update, images.delete, " +
 			"images.download, transcriptions.list, "
 		allFaults = "must be one of status-500, "
+		rates     = "the bytes per second must be like 65536, 500kB or 1MB, not "
 		shape     = "must be operation:n:fault, such as images.store:2:lose-response"
 	)
 	for _, c := range []struct{ flag, value, says string }{
@@ -122,6 +138,15 @@ func TestBadFaultsAreExplained(t *testing.T) {
 		{"-latency-on", "images.store", `the time must be like 2s or 500ms, not ""`},
 		{"-latency-on", "images.store=2", `the time must be like 2s or 500ms, not "2"`},
 		{"-latency-on", "images.store=-2s", `the time must be like 2s or 500ms, not "-2s"`},
+		{"-upload-rate", "", rates + `""`},
+		{"-upload-rate", "0", rates + `"0"`},
+		{"-upload-rate", "-1MB", rates + `"-1MB"`},
+		{"-upload-rate", "1.5MB", rates + `"1.5MB"`},
+		{"-upload-rate", "1GB", rates + `"1GB"`},
+		{"-upload-rate", "1M", rates + `"1M"`},
+		{"-upload-rate", "MB", rates + `"MB"`},
+		{"-upload-rate", "1 MB", rates + `"1 MB"`},
+		{"-upload-rate", "9999999999999MB", rates + `"9999999999999MB"`},
 	} {
 		t.Run(c.value, func(t *testing.T) {
 			var stderr strings.Builder

@@ -102,6 +102,12 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 		s.options = append(s.options, option)
 		return err
 	})
+	flags.Func("upload-rate", "`bytes` per second that the service reads of an upload, such as 500kB or 1MB",
+		func(text string) error {
+			option, err := parseRate(text)
+			s.options = append(s.options, option)
+			return err
+		})
 	flags.Func("fault", "fault for the next n requests of an operation, as `operation:n:fault`; repeatable",
 		func(text string) error {
 			fault, err := parseFault(text)
