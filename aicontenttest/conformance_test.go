@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // TestEveryPersonalityThatConformsPassesTheSuite runs the suite against every personality that conforms.
@@ -145,6 +147,21 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 			assert.Empty(t, s.Violations())
 		})
 	}
+}
+
+func TestTheSuiteFindsPagesOfAnotherSize(t *testing.T) {
+	s := started(t)
+	larger := aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "per_page=10&", "per_page=25&", 1)
+			return next.RoundTrip(r)
+		})
+	})
+	test := newSuite()
+	TestService(test, func(opts ...aicontent.Option) *aicontent.Client { return s.Client(append(opts, larger)...) })
+	test.end()
+	assert.Equal(t, map[string][]string{"images/pages": {"the first page of 10 has 16 records, not 10"}}, test.failures)
 }
 
 func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 //   - a slice that the ledger shares with its caller
 //   - a Get that reports no entry because its context has ended, or fails without a reason
 //   - a ledger that fails after the context of a Put has ended
-//   - a call that takes more than a minute, or does not return 30 seconds after its context has ended
+//   - a call that takes more than a minute, or does not return 30 seconds after that, when its context has ended
 //
 // A run makes some 200 changes. It takes at least 3 seconds, and some 6 minutes if calls hang. It cannot detect entries
 // that expire later, or the loss of data when a machine loses power or a lagging replica takes over.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"iter"
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
@@ -47,19 +46,21 @@ type query struct {
 	perPage          aicontent.PerPage // zero means 100
 }
 
-// An api has the calls of one collection.
+// maxRecords ends lists whose pages do not end.
+const maxRecords = 1000
+
+// An api has the calls of one collection. list returns the records of all pages, and the number on the first page.
 type api struct {
 	resource *contract.Resource
 	store    func(*aicontent.Client, *record, ...aicontent.CallOption) (*record, error)
 	show     func(*aicontent.Client, aicontent.ID) (*record, error)
 	update   func(*aicontent.Client, aicontent.ID, change) (*record, error)
 	remove   func(*aicontent.Client, aicontent.ID) error
-	all      func(*aicontent.Client, query) ([]aicontent.ID, error)
+	list     func(*aicontent.Client, query) (ids []aicontent.ID, first int, err error)
 }
 
 // calls are the methods of the SDK for one collection: L, S and U are the parameters of List, Store and Update.
 type calls[T, L, S, U any] interface {
-	All(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
 	List(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
 	Show(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
 	Store(context.Context, S, ...aicontent.CallOption) (*T, error)
@@ -89,14 +90,15 @@ func newAPI[T, L, S, U any](
 			return one(of(c).Update(ctx, id, toUpdate(form)))
 		},
 		remove: func(c *aicontent.Client, id aicontent.ID) error { return of(c).Delete(ctx, id) },
-		all: func(c *aicontent.Client, q query) (ids []aicontent.ID, err error) {
-			for got, err := range of(c).All(ctx, toList(q)) {
-				if err != nil {
-					return ids, err
+		list: func(c *aicontent.Client, q query) (ids []aicontent.ID, first int, err error) {
+			page, err := of(c).List(ctx, toList(q))
+			for ; err == nil && page != nil && len(ids) < maxRecords; page, err = page.Next(ctx) {
+				for _, got := range page.Items {
+					ids = append(ids, toRecord(got).id)
 				}
-				ids = append(ids, toRecord(got).id)
+				first = cmp.Or(first, len(ids))
 			}
-			return ids, nil
+			return ids, first, err
 		},
 	}
 }

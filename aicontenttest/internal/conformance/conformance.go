@@ -173,7 +173,7 @@ func (p *part) checkList(t TB, what string, q query) {
 	if q.search == "" {
 		q.search = p.run
 	}
-	got, err := p.all(p.client, q)
+	got, _, err := p.list(p.client, q)
 	if err != nil {
 		t.Fatalf("list %s: %v", what, err)
 	}
@@ -218,7 +218,7 @@ func (p *part) testOrder(t TB) {
 // the first page.
 func (p *part) testPages(t TB) {
 	for _, size := range []aicontent.PerPage{10, 25, 50, 100} {
-		got, err := p.all(p.client, query{search: p.run, perPage: size})
+		got, first, err := p.list(p.client, query{search: p.run, perPage: size})
 		want := p.selected(query{})
 		if errors.Is(err, aicontent.ErrPagination) {
 			t.Logf("the deployment does not say whether more pages follow: %v", err)
@@ -227,6 +227,9 @@ func (p *part) testPages(t TB) {
 			t.Fatalf("pages of %d: %v", size, err)
 		}
 		checkIDs(t, fmt.Sprintf("pages of %d", size), want, got)
+		if n := min(int(size), len(p.records)); first != n {
+			t.Errorf("the first page of %d has %d records, not %d", size, first, n)
+		}
 	}
 }
 
@@ -280,7 +283,7 @@ func (p *part) testErrors(t TB) {
 	checkError(t, "delete an unknown record", p.remove(p.client, unknown), aicontent.ErrNotFound)
 
 	key := func(context.Context) (string, error) { return "not-the-key", nil }
-	_, err = p.all(p.newClient(aicontent.WithAPIKeySource(key)), query{})
+	_, _, err = p.list(p.newClient(aicontent.WithAPIKeySource(key)), query{})
 	checkError(t, "list with a wrong key", err, aicontent.ErrUnauthorized)
 
 	// The SDK refuses a missing name.

@@ -144,12 +144,7 @@ func limit[T any](ctx context.Context, r *report, method string, call func(conte
 	select {
 	case got := <-done:
 		return got.value, got.err
-	case <-ctx.Done():
-	}
-	select {
-	case got := <-done:
-		return got.value, got.err
-	case <-time.After(grace):
+	case <-time.After(callLimit + grace):
 		r.problem("%s does not return: its context ended %v ago", method, grace)
 		r.giveUp()
 		return none, errEnded

@@ -37,9 +37,9 @@ func (w Writer) list(c *service.Collection, p *service.Page, query url.Values) R
 			values[m.name+"_page_url"] = m.value
 		}
 		members := row(plainLinks[paging]+meta[paging], values)
-		return w.json(http.StatusOK, append(object{{"data", records}}, members...))
+		return asJSON(http.StatusOK, append(object{{"data", records}}, members...))
 	}
-	return w.json(http.StatusOK, object{
+	return asJSON(http.StatusOK, object{
 		{"data", records}, {"links", row(links, values)}, {"meta", row(meta[paging], values)},
 		{"status", http.StatusOK},
 	})

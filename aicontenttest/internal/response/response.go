@@ -51,7 +51,7 @@ type Response struct {
 	Body   []byte
 }
 
-// HTML returns a page as proxies and login forms send it.
+// HTML returns a page as proxies send it.
 func HTML(status int, text string) Response {
 	title := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	const page = "<!DOCTYPE html>\n<html><head><title>%s</title></head>\n<body><h1>%[1]s</h1><p>%s</p></body></html>\n"
@@ -85,7 +85,7 @@ func (w Writer) write(result service.Result, request service.Request) Response {
 	case len(result.Problems) > 0:
 		return w.invalid(result.Problems)
 	}
-	return w.message(result.Status, result.Message)
+	return message(result.Status, result.Message)
 }
 
 func (w Writer) success(result service.Result, request service.Request) Response {
@@ -96,7 +96,7 @@ func (w Writer) success(result service.Result, request service.Request) Response
 	case result.Deleted && w.Style.Delete204:
 		return Response{Status: http.StatusNoContent, Header: make(http.Header)}
 	case result.Deleted:
-		return w.json(http.StatusOK, object{
+		return asJSON(http.StatusOK, object{
 			{"id", id(record)}, {"object", c.Singular}, {"deleted", true}, {"status", http.StatusOK},
 		})
 	}
@@ -105,18 +105,18 @@ func (w Writer) success(result service.Result, request service.Request) Response
 		status = http.StatusOK
 	}
 	if w.Style.BareRecords {
-		return w.json(status, w.record(c, record))
+		return asJSON(status, w.record(c, record))
 	}
 	// The member status is 200 for a store that responds with 201, too.
-	return w.json(status, object{{"data", w.record(c, record)}, {"status", http.StatusOK}})
+	return asJSON(status, object{{"data", w.record(c, record)}, {"status", http.StatusOK}})
 }
 
-func (w Writer) json(status int, v any) Response {
+func asJSON(status int, v any) Response {
 	return respond(status, "application/json", phpJSON(v))
 }
 
-func (w Writer) message(status int, message any) Response {
-	return w.json(status, object{{"message", message}, {"status", status}})
+func message(status int, text any) Response {
+	return asJSON(status, object{{"message", text}, {"status", status}})
 }
 
 // invalid returns a validation error.
@@ -137,9 +137,9 @@ func (w Writer) invalid(problems []service.Problem) Response {
 	}
 	const status = http.StatusUnprocessableEntity
 	if w.Style.FieldsAsMessage {
-		return w.message(status, fields)
+		return message(status, fields)
 	}
-	return w.json(status, object{{"message", text}, {"errors", fields}})
+	return asJSON(status, object{{"message", text}, {"errors", fields}})
 }
 
 // origin returns the scheme, host and port in links.
