@@ -66,7 +66,7 @@ func (l *listener) closeIdle() {
 	}
 }
 
-// closeAll closes all connections, including those that faults have taken over.
+// closeAll closes all connections, also after a fault has taken over.
 func (l *listener) closeAll() {
 	l.mu.Lock()
 	l.closed = true
