@@ -77,7 +77,7 @@ var outcomes = map[string][]string{
 	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"},     // the record that a search is for
 	"wait.go":                  {"OutcomeExecuted"},                       // a record that Show has returned
 	"internal/engine/rules.go": all,
-	"internal/engine/do.go":    {"NotExecuted"}, // no attempt was made
+	"internal/engine/retry.go": {"NotExecuted"}, // no attempt was made
 }
 
 var all = []string{"OutcomeUnknown", "OutcomeNotExecuted", "OutcomeExecuted", "Unknown", "NotExecuted", "Executed"}
@@ -116,7 +116,7 @@ func TestNoLineHasMoreThan120Columns(t *testing.T) {
 
 // weights are the largest numbers of tokens, without comments and tests. A change that needs more raises its number
 // here and says why, as CONTRIBUTING asks of a tolerance.
-var weights = map[string]int{"root": 18_400, "internal": 15_750, "once": 6_900}
+var weights = map[string]int{"root": 18_400, "internal": 15_800, "once": 6_900}
 
 func TestWeightGrowsByDecisionOnly(t *testing.T) {
 	t.Parallel()

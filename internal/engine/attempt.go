@@ -111,8 +111,8 @@ func (c *call) newRequest(ctx context.Context) *http.Request {
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
 	if c.key != nil {
-		own.values[1], own.values[2] = "application/json", c.key.header
-		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
+		own.values[1] = "application/json"
+		header["Accept"], header["Authorization"] = own.values[1:2:2], c.key.authorization(own.values[2:2:3])
 	}
 	for name, values := range req.Header {
 		header[name] = slices.Clone(values)

@@ -57,25 +57,6 @@ type Sender struct {
 	MaxResponse   int64 // in bytes
 }
 
-// Credential is an API key, ready to be sent and masked.
-type Credential struct {
-	header string // Authorization
-	keys   redact.Keys
-}
-
-// NewCredential returns the credential for a key.
-func NewCredential(key string) *Credential {
-	return &Credential{"Bearer " + key, redact.Keys{redact.Key(key)}}
-}
-
-// Keys returns the key, for masking. A nil Credential has none.
-func (c *Credential) Keys() redact.Keys {
-	if c == nil {
-		return nil
-	}
-	return c.keys
-}
-
 // Limiter delays attempts.
 type Limiter interface{ Wait(context.Context) error }
 

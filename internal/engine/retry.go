@@ -2,113 +2,170 @@ package engine
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"math"
-	"net/http"
-	"sync"
+	"math/rand/v2"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Policy limits the attempts of a call and the pauses between them. Zero fields allow nothing.
-type Policy struct {
-	MaxAttempts   int
-	MinBackoff    time.Duration
-	MaxBackoff    time.Duration
-	MaxRetryAfter time.Duration
+// Do makes attempts until one succeeds or no other may follow. It returns either the last attempt or a failure.
+func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Attempt, *Failure) {
+	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted, keys: s.Keys()}
+	// If hooks still wait for a result in the end, the attempt has panicked.
+	defer c.tell(Result{Attempt: Attempt{Err: ErrPanic}})
+	for ctx.Err() == nil {
+		why, err := c.enter()
+		if err != nil {
+			return Attempt{}, c.fail(why, err)
+		}
+		c.add(c.attempt(read))
+		pause, again, why := decide(set.Policy, c.last, c.situation())
+		if again {
+			again, why, err = c.reserve()
+		}
+		c.tell(Result{Attempt: c.last, Again: again, Pause: pause})
+		switch {
+		case c.last.Verdict.OK:
+			return c.succeed(), nil
+		case !again:
+			return Attempt{}, c.fail(why, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	return Attempt{}, c.fail(Ended, nil)
 }
 
-// situation holds the facts for a decision about another attempt, besides the policy and the last attempt.
-type situation struct {
-	renewed    bool          // the key was renewed before; the attempt for it does not count
-	rotates    bool          // there may be another key
-	replayable bool          // the body can be sent again
-	random     float64       // from [0, 1), for the pause
-	left       time.Duration // time until the context ends; 0 if it has ended
+// call is the history of a call.
+type call struct {
+	ctx    context.Context
+	sender *Sender
+	req    Request
+	set    Settings
+
+	outcome Outcome // of all attempts together
+	last    Attempt
+	replied bool           // an attempt got a response
+	keys    redact.Keys    // to mask: the latest two
+	key     *Credential    // of the last attempt; nil for a picture
+	renewal *Credential    // replaces a refused key in the next attempt; nil for none
+	renewed bool           // the call has asked for another key after a 401
+	taken   int            // retries from the budget
+	dones   []func(Result) // hooks waiting for the result of the attempt
 }
 
-// decide returns the pause before another attempt, or the reason that none follows.
-func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, why Why) {
-	counted := a.Number
-	if s.renewed {
-		counted--
+// enter waits for the rate limiter, gets the key and calls the hooks. A picture needs neither limiter nor key.
+func (c *call) enter() (why Why, err error) {
+	if c.req.Kind != Fetch {
+		if c.sender.Limiter != nil {
+			if err := c.sender.Limiter.Wait(c.ctx); err != nil {
+				return LimiterError, err
+			}
+		}
+		if err := c.takeKey(); err != nil {
+			return KeyError, err
+		}
 	}
-	switch next := a.Verdict.Next; {
-	case next == retried && a.RetryAfter > p.MaxRetryAfter:
-		return 0, false, LongWait
-	case next == retried && counted < p.MaxAttempts:
-		pause = cmp.Or(a.RetryAfter, p.backoff(counted, s.random))
-	case next == newKey && s.rotates && !s.renewed:
-	default:
-		return 0, false, Final
+	return HookError, c.ask()
+}
+
+// add records an attempt.
+func (c *call) add(a Attempt) {
+	c.replied = c.replied || a.Reply.Status != 0
+	c.last, c.outcome = a, Together(c.outcome, a.Verdict.Outcome)
+}
+
+func (c *call) situation() situation {
+	left := time.Duration(math.MaxInt64)
+	if deadline, ok := c.ctx.Deadline(); ok {
+		left = time.Until(deadline)
 	}
+	if c.ctx.Err() != nil {
+		left = 0
+	}
+	return situation{
+		renewed: c.renewed, rotates: c.sender.Rotates && c.req.Kind != Fetch,
+		replayable: c.req.Body.Replayable(), random: rand.Float64(), left: left,
+	}
+}
+
+// reserve gets a new key for an attempt after a 401, else a retry from the budget. If the service sent a Retry-After, a
+// retry is free.
+func (c *call) reserve() (again bool, why Why, err error) {
 	switch {
-	case !s.replayable:
-		return 0, false, NoReplay
-	case s.left <= pause:
-		return 0, false, Ended
+	case c.last.Verdict.Next == newKey:
+		return c.renewKey()
+	case c.last.RetryAfter > 0:
+		return true, Final, nil
 	}
-	return pause, true, Final
-}
-
-// backoff returns a random pause after attempt n, up to a limit that doubles with each attempt ("full jitter"). Clients
-// that fail at the same time thus retry at different times.
-func (p Policy) backoff(n int, random float64) time.Duration {
-	limit := math.Ldexp(float64(p.MinBackoff), n-1)
-	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
-}
-
-// retryAfter returns the pause in the Retry-After header, 0 if missing, malformed or past.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := time.ParseDuration(text + "s"); err == nil {
-		return max(seconds, 0)
+	if again = c.sender.Budget.take(); again {
+		c.taken++
 	}
-	date, err := http.ParseTime(text)
-	if err != nil {
-		return 0
+	return again, NoBudget, nil
+}
+
+// succeed returns the last attempt, and the call's retries to the budget. It rewards a call without retries.
+func (c *call) succeed() Attempt {
+	c.sender.Budget.give(max(c.taken*budgetUnit, 1))
+	return c.last
+}
+
+// fail returns the failure of the call.
+func (c *call) fail(why Why, stopped error) *Failure {
+	if why == Ended {
+		stopped = cmp.Or(stopped, ContextError(c.ctx), context.DeadlineExceeded)
 	}
-	return max(date.Sub(now), 0)
-}
-
-// DefaultBudget is the number of retries that some 30 calls need to make four attempts each.
-const DefaultBudget = 100
-
-const budgetUnit = 10 // one retry; a call that succeeds without retries earns a tenth of one
-
-// Budget limits the retries of all calls of a client together.
-type Budget struct {
-	mu        sync.Mutex
-	left, cap int // in tenths of a retry; a cap of 0 means no limit
-}
-
-// NewBudget returns a full budget. Zero means no limit.
-func NewBudget(retries int) *Budget {
-	return &Budget{left: retries * budgetUnit, cap: retries * budgetUnit}
-}
-
-// take takes one retry. It returns false if none is left.
-func (b *Budget) take() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.cap > 0 && b.left < budgetUnit {
-		return false
+	c.last.Reply.Keys = c.keys
+	return &Failure{
+		Outcome: c.outcome, Retryable: c.last.Verdict.Retryable || stopped != nil,
+		Last: c.last, Replied: c.replied, Why: why, Stopped: stopped,
 	}
-	b.left -= min(b.left, budgetUnit)
-	return true
 }
 
-// give adds tenths of a retry.
-func (b *Budget) give(tenths int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left = min(b.cap, b.left+tenths)
-}
+// ErrPanic is the error of an attempt that ended in a panic.
+var ErrPanic = errors.New("the attempt ended in a panic")
 
-// Retries returns the number of retries left, or -1 without a limit.
-func (b *Budget) Retries() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.cap == 0 {
-		return -1
+// ask calls the hooks for the next attempt. If a hook refuses it, the earlier hooks get its error as their result.
+func (c *call) ask() error {
+	for _, hook := range c.set.Hooks {
+		done, err := hook(c.ctx, c.last.Number+1)
+		if err != nil {
+			refused := Attempt{Err: err, Reply: Reply{Keys: c.keys}, Verdict: Verdict{Outcome: NotExecuted}}
+			c.tell(Result{Attempt: refused})
+			return err
+		}
+		if done != nil {
+			c.dones = append(c.dones, done)
+		}
 	}
-	return b.left / budgetUnit
+	return nil
+}
+
+// tell passes the result to the hooks in reverse order, once to each, even if one panics.
+func (c *call) tell(r Result) {
+	if len(c.dones) == 0 {
+		return
+	}
+	last := len(c.dones) - 1
+	done := c.dones[last]
+	c.dones = c.dones[:last]
+	defer c.tell(r)
+	r.Budget = c.sender.Budget.Retries()
+	done(r)
+}
+
+// ContextError returns the error of a context and, if it differs, the cause, or the cause alone if it wraps the error.
+// It is nil before the context ends.
+func ContextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }

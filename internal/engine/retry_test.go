@@ -1,150 +1,210 @@
 package engine
 
 import (
-	"math"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-func TestAnotherAttemptFollowsOnlyIfNothingForbidsIt(t *testing.T) {
+// senderOver returns a Sender with one key and a budget of ten retries.
+func senderOver(rt http.RoundTripper) *Sender {
+	transport := NewTransport(rt, true)
+	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Sender{
+		API:       &http.Client{Transport: transport, CheckRedirect: last},
+		Pictures:  &http.Client{Transport: NewPictureTransport(rt)},
+		Transport: transport, UserAgent: "engine-test",
+		Key:    func(context.Context) (*Credential, error) { return NewCredential(fakes.Key), nil },
+		Keys:   func() redact.Keys { return nil },
+		Budget: NewBudget(10), MaxResponse: 1 << 20,
+	}
+}
+
+// requestOf returns a request to the API.
+func requestOf(kind Kind) Request {
+	methods := map[Kind]string{Read: "GET", Fetch: "GET", Create: "POST", Change: "PATCH", Remove: "DELETE"}
+	return Request{
+		Kind: kind, Method: methods[kind],
+		URL: url.URL{Scheme: "https", Host: "content.example.com", Path: "/api/v1/images"},
+	}
+}
+
+// readBraces is a Reader that expects {}.
+func readBraces(r Reply) Content {
+	text := r.Body
+	if r.Picture != nil {
+		picture, err := io.ReadAll(r.Picture)
+		if err != nil {
+			return Content{Kind: Text, Cut: true, Err: err}
+		}
+		text = string(picture)
+	}
+	switch {
+	case r.Status/100 != 2 && text == "{}":
+		return Content{Kind: JSON}
+	case r.Status/100 != 2:
+		return Content{}
+	case r.Err != nil:
+		return Content{Kind: Text, Cut: errors.Is(r.Err, ErrCutOff), Err: r.Err}
+	case text == "{}":
+		return Content{Kind: Asked}
+	}
+	return Content{Err: errors.New("the response has no braces")}
+}
+
+// atOnce retries without pauses.
+var atOnce = Settings{Policy: Policy{MaxAttempts: 3, MaxRetryAfter: time.Minute}}
+
+// failureOf makes a call that fails.
+func failureOf(t *testing.T, ctx context.Context, s *Sender, kind Kind, set Settings) *Failure {
+	t.Helper()
+	a, f := s.Do(ctx, requestOf(kind), set, readBraces)
+	require.NotNil(t, f)
+	require.Zero(t, a)
+	return f
+}
+
+var (
+	ok   = fakes.OK("{}")
+	busy = fakes.Respond(503, "")
+)
+
+func TestDoReturnsTheFirstSuccess(t *testing.T) {
 	t.Parallel()
-	policy := Policy{
-		MaxAttempts: 4, MinBackoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, MaxRetryAfter: time.Minute,
-	}
-	const half, full, minute = 250 * time.Millisecond, 500 * time.Millisecond, time.Minute
-	usual := situation{rotates: true, replayable: true, random: 0.5, left: math.MaxInt64}
-	attempt := func(number int, next step, retryAfter time.Duration) Attempt {
-		return Attempt{Number: number, Verdict: Verdict{Next: next}, RetryAfter: retryAfter}
-	}
-	with := func(change func(*situation)) situation {
-		s := usual
-		change(&s)
-		return s
-	}
-	renewed := with(func(s *situation) { s.renewed = true })
-	oneKey := with(func(s *situation) { s.rotates = false })
-	usedUp := with(func(s *situation) { s.replayable = false })
-	ended := with(func(s *situation) { s.left = 0 })
-	both := with(func(s *situation) { s.left, s.replayable = 0, false })
-	soon := with(func(s *situation) { s.left = 250 * time.Millisecond })
-	later := with(func(s *situation) { s.left = 250*time.Millisecond + 1 })
+	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Lose, ok}}
+	a, failure := senderOver(s).Do(t.Context(), requestOf(Read), atOnce, readBraces)
+	require.Nil(t, failure)
+	assert.Equal(t, Asked, a.Facts.Content.Kind)
+	assert.Equal(t, 200, a.Reply.Status)
+	assert.Equal(t, "{}", a.Reply.Body)
+	assert.Equal(t, []int{3, 3}, []int{a.Number, a.Reply.Attempts})
+	assert.Equal(t, redact.Keys{fakes.Key}, a.Reply.Keys)
+	assert.Len(t, s.Asked, 3)
+}
+
+func TestFailureTellsOfAllAttempts(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Respond(429, "{}"), fakes.Lose}}
+	f := failureOf(t, t.Context(), senderOver(s), Change, atOnce)
+	assert.Equal(t, Unknown, f.Outcome)
+	assert.True(t, f.Retryable)
+	assert.Equal(t, 3, f.Last.Number)
+	assert.True(t, f.Last.Facts.Lost, "it follows an attempt that may have been executed")
+	assert.Zero(t, f.Last.Reply.Status)
+	assert.ErrorContains(t, f.Last.Err, "connection reset by peer")
+	assert.True(t, f.Replied, "an earlier attempt got a response")
+	assert.Equal(t, redact.Keys{fakes.Key}, f.Last.Reply.Keys)
+	assert.Equal(t, Final, f.Why)
+	assert.NoError(t, f.Stopped)
+}
+
+func TestTheOutcomeIsThatOfAllAttemptsTogether(t *testing.T) {
+	t.Parallel()
+	refused, gone, later := fakes.Respond(422, "{}"), fakes.Respond(404, "{}"), fakes.Respond(429, "")
+	unread, page := fakes.Respond(201, ""), fakes.Respond(404, "")
 	for name, row := range map[string]struct {
-		a     Attempt
-		s     situation
-		pause time.Duration
-		again bool
-		why   Why
+		kind      Kind
+		responses fakes.Responses
+		succeeds  bool
+		want      Outcome // of a failure
 	}{
-		"a verdict that stops":                      {attempt(1, final, 0), usual, 0, false, Final},
-		"a transient failure":                       {attempt(1, retried, 0), usual, half, true, Final},
-		"the second transient failure":              {attempt(2, retried, 0), usual, full, true, Final},
-		"the last attempt but one":                  {attempt(3, retried, 0), usual, time.Second, true, Final},
-		"the last attempt":                          {attempt(4, retried, 0), usual, 0, false, Final},
-		"the last attempt, after a renewal":         {attempt(5, retried, 0), renewed, 0, false, Final},
-		"the last but one, after a renewal":         {attempt(4, retried, 0), renewed, time.Second, true, Final},
-		"the longest Retry-After":                   {attempt(1, retried, minute), usual, minute, true, Final},
-		"a Retry-After that is too long":            {attempt(1, retried, minute+1), usual, 0, false, LongWait},
-		"a long Retry-After after the last attempt": {attempt(4, retried, minute+1), usual, 0, false, LongWait},
-		"a long Retry-After of a final failure":     {attempt(1, final, minute+1), usual, 0, false, Final},
-		"a refused key":                             {attempt(1, newKey, 0), usual, 0, true, Final},
-		"a refused key with a long Retry-After":     {attempt(1, newKey, time.Hour), usual, 0, true, Final},
-		"a refused key at the last attempt":         {attempt(4, newKey, 0), usual, 0, true, Final},
-		"a second refused key":                      {attempt(2, newKey, 0), renewed, 0, false, Final},
-		"a refused key without a source":            {attempt(1, newKey, 0), oneKey, 0, false, Final},
-		"a transient failure without a source":      {attempt(1, retried, 0), oneKey, half, true, Final},
-		"a body that cannot be sent again":          {attempt(1, retried, 0), usedUp, 0, false, NoReplay},
-		"a refused key and such a body":             {attempt(1, newKey, 0), usedUp, 0, false, NoReplay},
-		"a final failure and such a body":           {attempt(1, final, 0), usedUp, 0, false, Final},
-		"a context that has ended":                  {attempt(1, retried, 0), ended, 0, false, Ended},
-		"a refused key after the context":           {attempt(1, newKey, 0), ended, 0, false, Ended},
-		"a final failure after the context":         {attempt(1, final, 0), ended, 0, false, Final},
-		"a deadline at the end of the pause":        {attempt(1, retried, 0), soon, 0, false, Ended},
-		"a deadline after the pause":                {attempt(1, retried, 0), later, half, true, Final},
-		"a Retry-After beyond the deadline":         {attempt(1, retried, time.Second), later, 0, false, Ended},
-		"such a body after the context":             {attempt(1, retried, 0), both, 0, false, NoReplay},
+		"lost, then refused":            {Change, fakes.Responses{fakes.Lose, refused}, false, Unknown},
+		"busy, then refused":            {Change, fakes.Responses{later, refused}, false, NotExecuted},
+		"refused":                       {Change, fakes.Responses{refused}, false, NotExecuted},
+		"created, but unread":           {Change, fakes.Responses{unread}, false, Executed},
+		"lost, then unreadable":         {Change, fakes.Responses{fakes.Lose, unread}, false, Unknown},
+		"lost, then gone":               {Remove, fakes.Responses{fakes.Lose, gone}, true, 0},
+		"not executed, then gone":       {Remove, fakes.Responses{later, gone}, false, NotExecuted},
+		"gone before the first attempt": {Remove, fakes.Responses{gone}, false, NotExecuted},
+		"lost, then gone, says a proxy": {Remove, fakes.Responses{fakes.Lose, page}, false, Unknown},
 	} {
-		pause, again, why := decide(policy, row.a, row.s)
-		assert.Equal(t, row.pause, pause, name)
-		assert.Equal(t, row.again, again, name)
-		assert.Equal(t, row.why, why, name)
+		s := &fakes.Script{Responses: row.responses}
+		_, f := senderOver(s).Do(t.Context(), requestOf(row.kind), atOnce, readBraces)
+		assert.Len(t, s.Sent, len(row.responses), name)
+		require.Equal(t, row.succeeds, f == nil, name)
+		if f != nil {
+			assert.Equal(t, row.want, f.Outcome, name)
+		}
 	}
-	_, again, _ := decide(Policy{}, attempt(1, retried, 0), usual)
-	assert.False(t, again, "the zero policy allows one attempt")
 }
 
-// Clients that failed together must not return together: the limit doubles, and the pause is any time below it.
-func TestBackoffIsARandomPartOfADoublingLimit(t *testing.T) {
+func TestRetriesAreTakenFromTheBudget(t *testing.T) {
 	t.Parallel()
-	policy := Policy{MinBackoff: 500 * time.Millisecond, MaxBackoff: 3 * time.Second}
-	limits := []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}
-	for i, limit := range limits {
-		assert.Zero(t, policy.backoff(i+1, 0), "attempt %d", i+1)
-		assert.Equal(t, limit/2, policy.backoff(i+1, 0.5), "attempt %d", i+1)
-	}
-	assert.Equal(t, 3*time.Second/2, policy.backoff(math.MaxInt32, 0.5), "the limit does not overflow")
-	assert.Zero(t, Policy{MaxBackoff: time.Second}.backoff(100, 0.99), "no pause after a hundred attempts either")
-	long := Policy{MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64}
-	assert.Positive(t, long.backoff(40, 0.99))
-}
-
-func TestRetryAfterIsReadInSecondsAndAsADate(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{
-		"":                                0,
-		"5":                               5 * time.Second,
-		"1.5":                             1500 * time.Millisecond,
-		"0":                               0,
-		"-3":                              0,
-		"soon":                            0,
-		"NaN":                             0,
-		"Infinity":                        0,
-		"1e9":                             0,
-		"0x10":                            0,
-		"1.2.3":                           0,
-		".":                               0,
-		"Mon, 04 May 2026 10:01:30 GMT":   90 * time.Second,
-		"Mon, 04 May 2026 09:59:59 GMT":   0,
-		"Monday, 04-May-26 10:00:10 GMT":  10 * time.Second,
-		"Mon May  4 10:00:20 2026":        20 * time.Second,
-		"Mon, 04 May 2026 10:00:30 +0200": 0,
+	once := Settings{Policy: Policy{MaxAttempts: 1}}
+	free := fakes.Respond(503, "", "Retry-After", "0.001")
+	for name, row := range map[string]struct {
+		responses fakes.Responses
+		attempts  int
+		left      int
+	}{
+		"a failed call pays for its retries":          {fakes.Responses{busy}, 3, 6},
+		"a call that succeeds in the end pays for no": {fakes.Responses{busy, busy, ok}, 3, 8},
+		"a pause that the service asks for is free":   {fakes.Responses{free}, 3, 8},
+		"a final failure takes and earns nothing":     {fakes.Responses{fakes.Respond(404, "{}")}, 1, 8},
 	} {
-		assert.Equal(t, want, retryAfter(http.Header{"Retry-After": {text}}, now), text)
+		s := &fakes.Script{Responses: row.responses}
+		sender := senderOver(s)
+		require.True(t, sender.Budget.take())
+		require.True(t, sender.Budget.take())
+		_, _ = sender.Do(t.Context(), requestOf(Read), atOnce, readBraces)
+		assert.Len(t, s.Sent, row.attempts, name)
+		assert.Equal(t, row.left, sender.Budget.Retries(), name)
 	}
-	assert.Zero(t, retryAfter(nil, now))
+
+	sender := senderOver(fakes.RoundTripper(ok))
+	require.True(t, sender.Budget.take())
+	for range 10 {
+		_, f := sender.Do(t.Context(), requestOf(Read), once, readBraces)
+		require.Nil(t, f)
+	}
+	assert.Equal(t, 10, sender.Budget.Retries(), "ten successes at the first attempt earn a retry")
 }
 
-// Clients must not multiply an outage that they suffer from.
-func TestBudgetIsUsedUpByRetriesAndEarnedBySuccesses(t *testing.T) {
+// The host of a picture is not the service: it gets no key, and its 401 is not about one.
+func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
 	t.Parallel()
-	b := NewBudget(2)
-	require.True(t, b.take())
-	require.True(t, b.take())
-	require.False(t, b.take())
-	for range 9 {
-		b.give(1)
-	}
-	require.False(t, b.take(), "nine successes do not pay for a retry")
-	assert.Zero(t, b.Retries())
-	b.give(1)
-	assert.Equal(t, 1, b.Retries())
-	require.True(t, b.take())
-	b.give(budgetUnit)
-	assert.Equal(t, 1, b.Retries(), "a retry that is given back is whole")
-	b.give(50 * budgetUnit)
-	assert.Equal(t, 2, b.Retries(), "a budget never holds more than at first")
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, "{}")}}
+	sender := senderOver(s)
+	sender.Rotates = true
+	sender.Key = func(context.Context) (*Credential, error) { return nil, errors.New("the key source was asked") }
+	sender.Limiter = fakes.Limiter(func(context.Context) error { return errors.New("the limiter was asked") })
+	f := failureOf(t, t.Context(), sender, Fetch, atOnce)
+	assert.Equal(t, Final, f.Why)
+	assert.Len(t, s.Sent, 1)
+	assert.Empty(t, s.Sent[0].Header.Get("Authorization"))
+	assert.Empty(t, f.Last.Reply.Keys)
 }
 
-func TestBudgetOfZeroHasNoLimit(t *testing.T) {
+var errUserLeft = errors.New("the user left")
+
+func TestContextErrorHasTheCauseIfThatSaysMore(t *testing.T) {
 	t.Parallel()
-	free := NewBudget(0)
-	for range 1000 {
-		require.True(t, free.take())
-	}
-	free.give(budgetUnit)
-	assert.Equal(t, -1, free.Retries())
+	assert.NoError(t, ContextError(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Equal(t, context.Canceled, ContextError(ctx))
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errUserLeft)
+	assert.ErrorIs(t, ContextError(ctx), context.Canceled)
+	assert.ErrorIs(t, ContextError(ctx), errUserLeft)
+	assert.EqualError(t, ContextError(ctx), "context canceled: the user left")
+	ctx, end = context.WithCancelCause(t.Context())
+	end(context.Canceled)
+	assert.EqualError(t, ContextError(ctx), "context canceled")
+	ctx, end = context.WithCancelCause(t.Context())
+	end(fmt.Errorf("%w: %w", errUserLeft, context.Canceled))
+	assert.EqualError(t, ContextError(ctx), "the user left: context canceled", "the cause names both")
+	assert.ErrorIs(t, ContextError(ctx), context.Canceled)
+	assert.ErrorIs(t, ContextError(ctx), errUserLeft)
 }
