@@ -438,8 +438,7 @@ func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
 	}
 }
 
-// The numbers include five allocations of the transport, and two that the race detector may add. Each record of a list
-// owns its memory: a struct and a text.
+// The numbers include five allocations of the transport. Each record of a list owns its memory: a struct and a text.
 func TestCallsAllocateLittle(t *testing.T) {
 	const record = `{"id":%d,"name":"Lighthouse","style":"retro","favorite":false,` +
 		`"url":"https:\/\/cdn.example.com\/a.png","created_at":"2024-05-04T10:11:12.000000Z"}`
@@ -466,6 +465,6 @@ func TestCallsAllocateLittle(t *testing.T) {
 		var err error
 		count := testing.AllocsPerRun(200, func() { err = errors.Join(err, row.call()) })
 		require.NoError(t, err)
-		assert.LessOrEqual(t, count, row.most, name)
+		assert.LessOrEqual(t, count, row.most+raceAllocations, name)
 	}
 }
