@@ -89,10 +89,11 @@ func checkText(values url.Values) (problems []FieldProblem) {
 }
 
 // unlisted reports the fields of params, a struct, with undocumented values.
-func unlisted(params any) (problems []FieldProblem) {
+func unlisted(params any) []FieldProblem {
 	if params == nil {
 		return nil
 	}
+	var problems []FieldProblem
 	for field, v := range reflect.ValueOf(params).Fields() {
 		value, ok := v.Interface().(interface{ Valid() bool })
 		if ok && !v.IsZero() && !value.Valid() {
