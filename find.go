@@ -42,11 +42,12 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	refused, _ := err.(*APIError)
 	switch {
 	case err == nil:
-		shown := identify(found, id)
-		if shown == "" || names.Canonical(shown) == names.Canonical(name) {
+		at, shown, _ := any(found).(record).parts()
+		*at = cmp.Or(*at, id)
+		if *shown == "" || names.Canonical(*shown) == names.Canonical(name) {
 			return found, nil
 		}
-		err = fmt.Errorf("its name is %s", redact.Quote(shown)) // the list is older than Show, or Show than the list
+		err = fmt.Errorf("its name is %s", redact.Quote(*shown)) // the list is older than Show, or Show than the list
 	case !unsendable && (refused == nil || refused.StatusCode != http.StatusNotFound):
 		return nil, err
 	}
@@ -56,17 +57,6 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 		outcome: OutcomeExecuted, retryable: !unsendable,
 		last: engine.Attempt{Number: from.reply.Attempts, Reply: from.reply, Err: fmt.Errorf(text, id, err)},
 	})
-}
-
-// identify sets the ID of a record unless it has one, and returns the name.
-func identify(record any, id ID) (name string) {
-	switch r := record.(type) {
-	case *Image:
-		r.ID, name = cmp.Or(r.ID, id), r.Name
-	case *Transcription:
-		r.ID, name = cmp.Or(r.ID, id), r.Name
-	}
-	return name
 }
 
 // nameError reports that no record has a name.

@@ -51,10 +51,7 @@ func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name
 // UnmarshalJSON of its own to read its other fields.
 func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
-func (i *Image) keep(raw string) (ID, string) {
-	i.raw = raw
-	return i.ID, i.Name
-}
+func (i *Image) parts() (id *ID, name, raw *string) { return &i.ID, &i.Name, &i.raw }
 
 // ImageListParams filter and order a list. The zero value selects all images, newest first. The API has no filter for
 // images that changed since some time.

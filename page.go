@@ -133,10 +133,11 @@ func readPage[T any](a answer) (*Page[T], error) {
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
 		item, own := new(T), strings.Clone(string(element)) // a kept record must not keep the page
-		if raw, err := response.Record(response.Value(own), in.singular, item); err == nil {
-			id, _ := any(item).(record).keep(string(raw))
+		if sent, err := response.Record(response.Value(own), in.singular, item); err == nil {
+			id, _, raw := any(item).(record).parts()
+			*raw = string(sent)
 			items = append(items, item)
-			ids = append(ids, string(id))
+			ids = append(ids, string(*id))
 		}
 	}
 	if count > 0 && len(items) == 0 {

@@ -28,8 +28,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 
 // record is implemented by pointers to the record types, whose json tags name the members that they are read from.
 type record interface {
-	// keep stores the record as sent, and returns its identity.
-	keep(raw string) (id ID, name string)
+	// parts returns pointers to the identity of the record, and to the record as sent.
+	parts() (id *ID, name, raw *string)
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
@@ -39,12 +39,13 @@ func readRecord[T any](a answer) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := response.Record(v, op.in.singular, r)
+	sent, err := response.Record(v, op.in.singular, r)
 	if err != nil {
 		return nil, err
 	}
-	id, name := any(r).(record).keep(string(raw))
-	if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) {
+	id, name, raw := any(r).(record).parts()
+	*raw = string(sent)
+	if *name == "" && (isNoID(*id) || *id == "" && op.kind == engine.Create) {
 		return nil, response.ErrNoRecord
 	}
 	return r, nil
@@ -74,7 +75,8 @@ func unmarshalRecord[T any](r *T, data []byte) error {
 	case '{':
 		*r = *new(T)
 		response.Fill(v, r)
-		any(r).(record).keep(string(v))
+		_, _, raw := any(r).(record).parts()
+		*raw = string(v)
 	default:
 		return errors.New("aicontent: a record must be a JSON object")
 	}

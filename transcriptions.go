@@ -48,10 +48,7 @@ func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q
 // an UnmarshalJSON of its own to read its other fields.
 func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecord(t, data) }
 
-func (t *Transcription) keep(raw string) (ID, string) {
-	t.raw = raw
-	return t.ID, t.Name
-}
+func (t *Transcription) parts() (id *ID, name, raw *string) { return &t.ID, &t.Name, &t.raw }
 
 // TranscriptionListParams filter and order a list. The zero value selects all transcriptions, newest first. The API has
 // no filter for transcriptions that changed since some time.
