@@ -63,7 +63,9 @@ func wait[T any](
 // newWaitError returns the error of a Wait whose context has ended. Err is the error of the last Show, or nil.
 func (c *Client) newWaitError(ctx context.Context, in *collection, exists bool, err error) error {
 	s := summary{op: Operation(in.name + ".wait"), retryable: true, retryAt: RetryAt(err)}
-	err = errors.Join(shield(c.lastKeys(), engine.ContextError(ctx)), err)
+	if !errors.Is(err, ctx.Err()) { // as that of a Show which the context ended does
+		err = errors.Join(shield(c.lastKeys(), engine.ContextError(ctx)), err)
+	}
 	if exists {
 		s.outcome = OutcomeExecuted
 		err = fmt.Errorf("the record exists, but is not complete: %w", err)
