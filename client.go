@@ -102,12 +102,12 @@ func newClient(op Operation, baseURL, apiKey argument, keyFrom string, opts []Op
 	problems = append(problems, checkTimeout(c.timeout, c.defaults.storeWait)...)
 	problems = append(problems, check(c.defaults.response == nil, "option", "WithResponse",
 		"must be given to a call, not to NewClient")...)
-	if err := invalid(op, problems); err != nil {
+	if err := newValidationError(op, problems); err != nil {
 		return nil, err
 	}
 	c.connect(sender)
 	if sender.API.Transport == nil { // for which net/http would use its own, past every check of this package
-		return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
+		return nil, newValidationError(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
 	}
 	sender.Key, sender.Keys = c.keys(apiKey.value)
 	sender.Rotates = c.source != nil

@@ -34,7 +34,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	c := s.client
 	set, problems := c.set(opts)
 	address, bad := c.picture(image)
-	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
+	if err := newValidationError(ImagesDownload, append(problems, bad...)); err != nil {
 		return 0, err
 	}
 	req := &request{set: set, op: imagesDownload, sent: engine.Request{

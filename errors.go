@@ -385,6 +385,33 @@ func (c *Client) newError(req *request, e ending) error {
 	}
 }
 
+// newValidationError returns an error with the first problem of each field, or nil if there are no problems.
+func newValidationError(op Operation, problems []FieldProblem, causes ...error) error {
+	var list []FieldProblem
+	for _, p := range problems {
+		if !slices.ContainsFunc(list, func(have FieldProblem) bool { return have.Field == p.Field }) {
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &ValidationError{Problems: list, op: op, causes: causes}
+}
+
+// newWaitError returns the error of a Wait whose context has ended. Err is the error of the last Show, or nil.
+func (c *Client) newWaitError(ctx context.Context, in *collection, exists bool, err error) error {
+	s := summary{op: Operation(in.name + ".wait"), retryable: true, retryAt: RetryAt(err)}
+	if !errors.Is(err, ctx.Err()) { // as that of a Show which the context ended does
+		err = errors.Join(shield(c.lastKeys(), engine.ContextError(ctx)), err)
+	}
+	if exists {
+		s.outcome = OutcomeExecuted
+		err = fmt.Errorf("the record exists, but is not complete: %w", err)
+	}
+	return &CallError{Err: err, summary: s}
+}
+
 // maxErrorBody is the number of bytes of a response that an error keeps.
 const maxErrorBody = 1 << 20
 

@@ -24,7 +24,7 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 	op := Operation(in.name + ".findByName")
 	_, problems := c.set(opts)
 	problems = append(problems, check(names.Canonical(name) != "", "name", name, "is required")...)
-	if err := invalid(op, problems); err != nil {
+	if err := newValidationError(op, problems); err != nil {
 		return nil, err
 	}
 	opts = slices.Clip(opts)

@@ -214,7 +214,7 @@ func (c *Client) engineSettings(req *request) engine.Settings {
 // validate returns the errors a call would report before sending. It does not open the file.
 func (c *Client) validate(args arguments, opts []CallOption) error {
 	_, _, problems := c.encode(args, opts)
-	return invalid(args.op.name, problems)
+	return newValidationError(args.op.name, problems)
 }
 
 // prepare returns the complete request of a call, or the error of its arguments. It reads the first bytes of a file.
@@ -224,16 +224,16 @@ func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption)
 		if form != nil {
 			req.sent.Body = upload.Form(form)
 		}
-		return req, invalid(args.op.name, problems)
+		return req, newValidationError(args.op.name, problems)
 	}
 	body, found, err := args.file.body(ctx, form, req.set, c.lastKeys())
 	req.sent.Body = body
 	problems = append(problems, found...)
 	switch {
 	case err == nil:
-		return req, invalid(args.op.name, problems)
+		return req, newValidationError(args.op.name, problems)
 	case found != nil:
-		return nil, invalid(args.op.name, problems, err)
+		return nil, newValidationError(args.op.name, problems, err)
 	}
 	e := ending{outcome: OutcomeNotExecuted, why: engine.FileError, stopped: err}
 	if ctx.Err() != nil {

@@ -34,20 +34,6 @@ func check(ok bool, field string, value any, reason string, hints ...string) []F
 	return problem(field, value, reason, hints...)
 }
 
-// invalid makes the error of an operation: nil for no problems, at most one for each field, the first.
-func invalid(op Operation, problems []FieldProblem, causes ...error) error {
-	var list []FieldProblem
-	for _, p := range problems {
-		if !slices.ContainsFunc(list, func(have FieldProblem) bool { return have.Field == p.Field }) {
-			list = append(list, p)
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return &ValidationError{Problems: list, op: op, causes: causes}
-}
-
 // checkForm reports missing fields, empty fields and invalid UTF-8. Documented has the fields of the params; more has
 // those of WithFormField, which may be empty.
 func checkForm(args arguments, form, documented url.Values, more []pair) (problems []FieldProblem) {

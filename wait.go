@@ -3,12 +3,8 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/aicontent/aicontent-go/internal/engine"
 )
 
 // Wait returns the image when it has a URL. Some services respond to Store before they have drawn the image. Wait calls
@@ -58,17 +54,4 @@ func wait[T any](
 		case <-time.After(max(pause, time.Until(RetryAt(err)))):
 		}
 	}
-}
-
-// newWaitError returns the error of a Wait whose context has ended. Err is the error of the last Show, or nil.
-func (c *Client) newWaitError(ctx context.Context, in *collection, exists bool, err error) error {
-	s := summary{op: Operation(in.name + ".wait"), retryable: true, retryAt: RetryAt(err)}
-	if !errors.Is(err, ctx.Err()) { // as that of a Show which the context ended does
-		err = errors.Join(shield(c.lastKeys(), engine.ContextError(ctx)), err)
-	}
-	if exists {
-		s.outcome = OutcomeExecuted
-		err = fmt.Errorf("the record exists, but is not complete: %w", err)
-	}
-	return &CallError{Err: err, summary: s}
 }

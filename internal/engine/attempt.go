@@ -44,7 +44,7 @@ func (c *call) attempt(read Reader) Attempt {
 	a := Attempt{Number: c.last.Number + 1, Facts: Facts{Kind: c.req.Kind, Lost: c.outcome == Unknown}}
 	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	start := time.Now()
-	seen := c.sender.Transport.watch(c.ctx, c.set.Limits, c.req.Body != nil)
+	seen := c.sender.Transport.newWatch(c.ctx, c.set.Limits, c.req.Body != nil)
 	clock := &seen.clock
 	defer clock.stop()
 	wired := c.newRequest(seen)
@@ -66,7 +66,6 @@ func (c *call) attempt(read Reader) Attempt {
 		}
 		defer sending.End() // because a RoundTripper may panic
 	}
-	defer func() { sending.End() }() // unless it has ended
 	resp, err := c.sender.client(c.req.Kind).Do(wired)
 	if err == nil {
 		a.Reply, a.Facts.Content = c.receive(a.Reply, resp, read, clock)
@@ -78,7 +77,6 @@ func (c *call) attempt(read Reader) Attempt {
 	a.Took = time.Since(start)
 	clock.stop()
 	sent := sending.End()
-	sending = nil
 	bar.moved(sent.File, true)
 	a.FileSent, a.Facts.Complete, a.Facts.Unsent = sent.File, sent.Complete, seen.unsent()
 	if outer, ok := err.(*url.Error); ok { // from http.Client, with the query in its text

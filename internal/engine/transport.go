@@ -187,8 +187,8 @@ type watch struct {
 
 type watchKey struct{}
 
-// watch starts the clock of an attempt and its observation. The returned watch is the context of its request.
-func (t *Transport) watch(ctx context.Context, limits Limits, body bool) *watch {
+// newWatch starts the clock of an attempt and its observation. The watch is the context of its request.
+func (t *Transport) newWatch(ctx context.Context, limits Limits, body bool) *watch {
 	w := &watch{on: t, stray: t.strays.Load()}
 	w.start(ctx, limits, body)
 	w.trace.GotConn = w.gotConn

@@ -54,7 +54,7 @@ func newRequest(ctx context.Context, method, url string) *http.Request {
 func observe(
 	t *testing.T, ctx context.Context, tr *Transport, rt http.RoundTripper, method, url string,
 ) (unsent bool, err error) {
-	w := tr.watch(ctx, Limits{}, true)
+	w := tr.newWatch(ctx, Limits{}, true)
 	t.Cleanup(tr.CloseIdleConnections)
 	resp, err := rt.RoundTrip(newRequest(w, method, url))
 	if err == nil {
@@ -183,7 +183,7 @@ func TestEvidenceIsFinal(t *testing.T) {
 			}
 			return nil, net.ErrClosed
 		}}, false)
-		w := tr.watch(t.Context(), Limits{}, true)
+		w := tr.newWatch(t.Context(), Limits{}, true)
 		go func() { _, _ = tr.RoundTrip(newRequest(w, http.MethodPost, "http://127.0.0.1")) }()
 		synctest.Wait()
 		w.stop()
