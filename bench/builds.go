@@ -46,7 +46,7 @@ func (r *runner) build(ctx context.Context, sdk, dir string) error {
 	return nil
 }
 
-// goTool runs the go command and returns what it prints.
+// goTool runs the go command and returns its output.
 func goTool(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	// Killed, it would leave its own temporary files.

@@ -118,7 +118,7 @@ func (r *runner) calls(ctx context.Context) error {
 	return err
 }
 
-// manyResult is how many shows succeeded, and what they cost together.
+// manyResult is the number of successful shows, and their cost together.
 type manyResult struct {
 	Calls int64
 	Cost  cost
@@ -166,7 +166,7 @@ func (r *runner) goroutines(ctx context.Context) error {
 	})
 }
 
-// walkResult is what a walk over all records cost.
+// walkResult is the cost of a walk over all records.
 type walkResult struct {
 	Cost cost
 	Peak int64

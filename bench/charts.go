@@ -12,7 +12,7 @@ import (
 // charts draw some of a run's figures, by file name. One is nil if the run has none of them.
 var charts = map[string]func(*Results) *chart{"faults.svg": faultsChart, "memory.svg": memoryChart}
 
-// drawAll draws the charts into the directory, apart from those that the run has no figures for.
+// drawAll draws the charts into the directory, except for charts without figures.
 func drawAll(dir string, r *Results) error {
 	for name, of := range charts {
 		if c := of(r); c != nil {
@@ -30,7 +30,7 @@ type chart struct {
 	subtitle string
 	legend   []string // of the parts; empty where there is one
 	rows     []chartRow
-	most     float64 // what a bar of full length stands for
+	most     float64 // value of a bar of full length
 }
 
 // chartRow is a line of text with a bar below it.
@@ -40,8 +40,8 @@ type chartRow struct {
 	ours       bool
 }
 
-// faultsChart shows what became of the records of each SDK: with retries as its documentation sets them, or as it comes
-// where it has none to set.
+// faultsChart shows how often each SDK made its records: with retries as its documentation sets them, or as it comes if
+// it has none to set.
 func faultsChart(r *Results) *chart {
 	c := &chart{
 		title:    "Records made once, and twice",

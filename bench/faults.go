@@ -122,7 +122,7 @@ func (r *runner) addFaults(v variant, result faultsResult) {
 	}
 }
 
-// variant is an SDK with its default retries, or with those that its documentation shows.
+// variant is an SDK with its default retries, or with those of its documentation.
 type variant struct {
 	name    string // in tables
 	sdk     string

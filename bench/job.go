@@ -14,7 +14,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// job is what a child process does.
+// job is the work of a child process.
 type job struct {
 	Kind    string
 	SDK     string // empty where the job goes over all of them
@@ -78,7 +78,7 @@ func trusting(ca []byte) (*http.Transport, error) {
 	return t, nil
 }
 
-// usage is what a process has used up so far.
+// usage is the consumption of a process so far.
 type usage struct {
 	at      time.Time
 	cpu     time.Duration

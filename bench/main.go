@@ -165,12 +165,12 @@ func (r *runner) write(start time.Time, others time.Duration, out string) error 
 	return nil
 }
 
-// show writes what people read of the results.
+// show writes the results for people: tables and charts.
 func show(out string, r *Results) error {
 	return errors.Join(writeMarkdown(filepath.Join(out, "results.md"), r), drawAll(out, r))
 }
 
-// redraw shows a run again that was written to the directory.
+// redraw shows the run in the directory again.
 func redraw(dir string) error {
 	r, err := readJSON(filepath.Join(dir, "results.json"))
 	if err != nil {

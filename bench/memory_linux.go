@@ -77,7 +77,7 @@ func usedBy(who int) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// othersTime is the CPU time of all programs but this one and those that it has run; of a virtual machine's neighbours,
+// othersTime is the CPU time of all programs but this one and its children; of a virtual machine's neighbours,
 // too.
 func othersTime() time.Duration {
 	var user, nice, system, idle, iowait, irq, softirq, steal int64 // in hundredths of a second

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// memory is what the Go runtime holds, in bytes: without /proc a process cannot learn its physical memory.
+// memory is the memory of the Go runtime, in bytes: without /proc a process cannot learn its physical memory.
 type memory struct{ peak, now int64 }
 
 func startMemory() memory { return readMemory() }
 
-// readMemory takes what the runtime has mapped and not given back, which seldom shrinks within seconds.
+// readMemory returns the memory that the runtime has mapped and kept. It seldom shrinks within seconds.
 func readMemory() memory {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

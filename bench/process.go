@@ -17,7 +17,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/service"
 )
 
-// serving says what a server process serves.
+// serving describes a server process.
 type serving struct {
 	Records int
 	TLS     bool // over HTTP/1.1, as without TLS

@@ -137,7 +137,7 @@ func heading(m measure) string {
 	return strings.Replace(string(m), ", bytes", ", MB", 1)
 }
 
-// cell shows a figure in its heading's unit. Where other programs were busy, what a clock measured has one digit.
+// cell shows a figure in its heading's unit. If other programs were busy, times have one digit.
 func cell(f *Figure, busy bool) string {
 	if f == nil {
 		return "–"

@@ -11,7 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// runner does the work of a plan and keeps what it came to.
+// runner does the work of a plan and keeps the results.
 type runner struct {
 	plan    plan
 	only    string // the kind of work; empty for all
@@ -40,7 +40,7 @@ func rotate(sdks []clients.SDK, rounds int, do func(round int, sdk clients.SDK) 
 	return nil
 }
 
-// Results is what a run came to.
+// Results are the results of a run.
 type Results struct {
 	Date     string            `json:"date"`
 	Go       string            `json:"go"`
@@ -75,7 +75,7 @@ func (r *Results) find(work, sdk string, m measure) *Figure {
 	return nil
 }
 
-// works lists what was done, in its order.
+// works lists the work done, in its order.
 func (r *Results) works() (list []string) {
 	for _, f := range r.Figures {
 		if !slices.Contains(list, f.Work) {
@@ -108,7 +108,7 @@ func (r *Results) columns(work string) (list []measure) {
 // busy reports whether other programs took so much of the CPUs that times say little.
 func (r *Results) busy() bool { return r.Others > 0.1 }
 
-// versions reads those that were built in.
+// versions returns the versions of the SDKs in this program.
 func versions(sdks []clients.SDK) map[string]string {
 	found := map[string]string{}
 	modules := map[string]string{}

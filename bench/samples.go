@@ -6,7 +6,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// measure is what a figure counts. It is its heading in a table.
+// measure is the quantity of a figure, and its heading in a table.
 type measure string
 
 // The measures, with their units.

@@ -29,8 +29,8 @@ type limits struct {
 	binary, stripped float64 // MB over the program with net/http by hand
 }
 
-// limitsFor returns the limits for a run with that version of Go. The sizes are those that this SDK had before its core
-// was rewritten: it must not grow.
+// limitsFor returns the limits for a run with that version of Go. The sizes are those of this SDK before its core was
+// rewritten: it must not grow.
 func limitsFor(goVersion string) limits {
 	// Go 1.27 made encoding/json faster and net/http leaner, from which the reference gains more than this SDK.
 	if version.Compare(version.Lang(goVersion), "go1.27") >= 0 {

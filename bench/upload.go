@@ -13,7 +13,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// uploadResult is what one process's uploads came to.
+// uploadResult is the cost of one process's uploads.
 type uploadResult struct {
 	Cold cost   // of the first
 	Warm []cost // of each later one
@@ -171,7 +171,7 @@ func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure boo
 	return nil
 }
 
-// large measures what only clients that stream can do in the memory that there is: a very large file, and many at once.
+// large measures the clients that stream: a very large file, and many files at once, need too much memory otherwise.
 func (r *runner) large(ctx context.Context) error {
 	sparse, err := r.file(r.plan.LargeMiB*mib, true)
 	if err != nil {

@@ -30,8 +30,8 @@ func limitDownloads(l *rate.Limiter) aicontent.Option {
 
 var errSpent = errors.New("the limit of create requests for today is reached")
 
-// dailyLimit limits the create requests of a client to n a day, in UTC. Those that were certainly not billed do not
-// count.
+// dailyLimit limits the create requests of a client to n a day, in UTC. Requests that
+// were certainly not billed do not count.
 func dailyLimit(n int) aicontent.Option {
 	var mu sync.Mutex
 	var day string
@@ -66,7 +66,7 @@ func breaker() aicontent.Option {
 	circuit := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Timeout:     30 * time.Second,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= 5 },
-		// A caller who gives up and a file that cannot be read say nothing about the service.
+		// A caller who gives up and an unreadable file say nothing about the service.
 		IsExcluded: func(err error) bool {
 			return errors.Is(err, context.Canceled) || errors.Is(err, aicontent.ErrFile)
 		},

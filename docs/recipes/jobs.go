@@ -22,7 +22,7 @@ type queue interface {
 	GiveUp(id string, cause error) error // leaves the job to a person
 
 	// Later schedules another run at a time; if that is zero, after a pause that grows with each failed run. A run
-	// without a cause has not failed. A job that has failed often goes to a person.
+	// without a cause has not failed. After many failures, the job goes to a person.
 	Later(id string, at time.Time, cause error) error
 }
 

@@ -47,7 +47,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// signer signs each request's method, URL and time, but not its body, which is streamed.
+// signer signs each request's method, URL and time. It cannot sign the body, which is streamed.
 type signer struct {
 	next   http.RoundTripper
 	secret []byte
@@ -87,7 +87,7 @@ type keptResponse struct {
 func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		c.forget()
-		defer c.forget() // responses that were read while the record changed
+		defer c.forget() // responses read while the record changed
 		return c.next.RoundTrip(req)
 	}
 	last, fresh := path.Base(req.URL.Path), req.Header.Get("Cache-Control") == "no-cache"
@@ -113,7 +113,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil && len(body) < limit && json.Valid(body) { // a proxy's page must not stay
 		c.store(req.URL.String(), changes, keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)})
 	}
-	// First what was read here, then the rest.
+	// First the bytes read here, then the rest.
 	resp.Body = struct {
 		io.Reader
 		io.Closer

@@ -58,8 +58,8 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	return os.Rename(name, path)
 }
 
-// mirror makes a folder contain the pictures of all images. Nothing else may use the folder, and only one run at a
-// time.
+// mirror makes a folder contain the pictures of all images. One run at a time may use the folder,
+// which must have no other files.
 func mirror(ctx context.Context, client *aicontent.Client, folder string) error {
 	old, err := pictures(folder)
 	if err != nil {
@@ -69,7 +69,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	params := aicontent.ImageListParams{PerPage: aicontent.PerPage100}
 	for image, err := range client.Images.All(ctx, params) {
 		if err != nil {
-			return errors.Join(append(failed, err)...) // an image that was not listed may still exist: remove nothing
+			return errors.Join(append(failed, err)...) // an unlisted image may still exist: remove nothing
 		}
 		name := url.QueryEscape(string(image.ID)) + ".png"
 		_, there := old[name]

@@ -70,5 +70,5 @@ func everything(ctx context.Context, client *aicontent.Client) ([]*aicontent.Ima
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.Concat(pages...), nil // one that moved meanwhile comes twice, or not at all
+	return slices.Concat(pages...), nil // an image that moved meanwhile is there twice or missing
 }

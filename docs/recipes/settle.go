@@ -24,7 +24,7 @@ func (l *longestStore) measure(store func(aicontent.CallOption) error) error {
 		}
 		return nil, nil
 	}))
-	if err == nil && !sent.IsZero() { // otherwise there is no record, or no request of this call
+	if err == nil && !sent.IsZero() { // otherwise there is no record or no request of this call
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.took = max(l.took, time.Since(sent))

@@ -20,7 +20,7 @@ const largestUpload = 512 << 20
 func recordingName(r *http.Request) string { return "web-" + r.PathValue("id") }
 
 // passOn handles PUT /recordings/{id}: it streams the body to the service as it arrives. The page with the form has the
-// ID, from rand.Text, so a form that is submitted twice makes one transcription.
+// ID, from rand.Text, so a form submitted twice makes one transcription.
 func passOn(client *aicontent.Client, names *once.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 { // the upload would be chunked, which some deployments refuse
@@ -64,7 +64,7 @@ func result(names *once.Client) http.HandlerFunc {
 	}
 }
 
-// sendText sends a text that browsers show as it is. Without a Content-Type, one that begins like HTML would run.
+// sendText sends a text that browsers show as it is. Without a Content-Type, text like HTML would run.
 func sendText(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

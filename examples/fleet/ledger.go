@@ -12,8 +12,8 @@ import (
 )
 
 // bucket returns the stream of a key-value bucket. AllowDirect is off, although CreateKeyValue turns it on: with it,
-// each replica answers Get, and one that lags returns an older entry. Revisions begin at the time of creation, so a
-// bucket that is created again repeats none.
+// each replica answers Get, and a lagging one returns an older entry. Revisions begin at the time of creation, so a
+// second bucket of the name repeats none.
 func bucket(name string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, FirstSeq: uint64(time.Now().UnixMicro()),

@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// newFlags returns the flags of a command, with the one that all have. Parse ends the program after a wrong flag or -h.
+// newFlags returns the flags of a command, with the common one. Parse ends the program after a wrong flag or -h.
 func newFlags(command string) (flags *flag.FlagSet, natsContext *string) {
 	flags = flag.NewFlagSet("fleet "+command, flag.ExitOnError)
 	return flags, flags.String("context", "", "`name` of a NATS context, in place of NATS_URL")

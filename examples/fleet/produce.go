@@ -18,7 +18,7 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// produce queues files. It skips and names those that cannot be read. It may be interrupted and run again.
+// produce queues files. It skips and names unreadable ones. It may be interrupted and run again.
 func produce(ctx context.Context, args []string, out io.Writer) error {
 	flags, natsContext := newFlags("produce")
 	code := flags.String("language", "", "country `code` of the language spoken, such as GB")
@@ -54,13 +54,13 @@ func produce(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// unfit returns the error of a file that must be skipped.
+// unfit returns the error of a file to skip.
 func unfit(path, why string) error {
 	return &fs.PathError{Op: "queue", Path: path, Err: errors.New(why)}
 }
 
 // addFile opens a file and queues it. While the queue is full or unreachable, it says so and waits. The error of a file
-// that must be skipped is a PathError.
+// to skip is a PathError.
 func (q *queue) addFile(ctx context.Context, path string, language aicontent.CountryCode, out io.Writer) error {
 	info, err := os.Stat(path)
 	room := q.chunks.CachedInfo().Config.MaxBytes

@@ -27,7 +27,7 @@ import (
 const (
 	jobsBucket   = "fleet-jobs"   // an entry for each job
 	ledgerBucket = "fleet-ledger" // of package once
-	filesStore   = "fleet-files"  // an object for each job that has not ended
+	filesStore   = "fleet-files"  // an object for each job until it ends
 	consumerName = "workers"      // delivers each change of a job's entry to a worker
 
 	jobSubject  = "$KV." + jobsBucket + "." // followed by the job's ID
@@ -37,8 +37,8 @@ const (
 // ackTime is the longest time until NATS acknowledges a part of a file. A NATS server that dies acknowledges none.
 const ackTime = 30 * time.Second
 
-// A job is an entry of the bucket of jobs. Each change makes a message for the workers: of a queued job, to run it, and
-// of one that has ended, to remove its object.
+// A job is an entry of the bucket of jobs. Each change makes a message for the workers: to run a queued job, or to
+// remove the object of an ended one.
 type job struct {
 	State    string                `json:"state"`
 	File     string                `json:"file"` // the path that the producer knows
@@ -75,8 +75,8 @@ type queue struct {
 	workers jetstream.Consumer
 }
 
-// connect connects to NATS with a context of the nats command, or to NATS_URL. A connection that breaks is made again
-// for as long as the process lives, with the credentials that are in their file then.
+// connect connects to NATS with a context of the nats command, or to NATS_URL. A broken connection is made again for
+// as long as the process lives, with the credentials then in their file.
 func connect(natsContext string) (js jetstream.JetStream, err error) {
 	var nc *nats.Conn
 	loaded := natsContext == "" // or when the options of the context are complete
@@ -108,7 +108,7 @@ func connect(natsContext string) (js jetstream.JetStream, err error) {
 	return nil, fmt.Errorf("connect to NATS: %w", err)
 }
 
-// openQueue connects to the queue. If replicas is above 0, it makes the parts that are missing, each on so many
+// openQueue connects to the queue. If replicas is above 0, it makes the missing parts, each on so many
 // servers. It tries again while another producer makes them, or the servers choose leaders.
 func openQueue(ctx context.Context, natsContext string, replicas int) (*queue, error) {
 	js, err := connect(natsContext)
@@ -135,7 +135,7 @@ func (q *queue) open(ctx context.Context, replicas int) error {
 	files := jetstream.StreamConfig{
 		Name: "OBJ_" + filesStore, Subjects: []string{fileSubject + ">"}, AllowRollup: true,
 		Discard: jetstream.DiscardNew, MaxBytes: 1e9,
-		MaxAge: 30 * 24 * time.Hour, // also of an object that a killed producer leaves, and no job has
+		MaxAge: 30 * 24 * time.Hour, // also of an object of a killed producer, without a job
 	}
 	for _, c := range []jetstream.StreamConfig{bucket(jobsBucket), bucket(ledgerBucket), files} {
 		c.Replicas = replicas
@@ -217,7 +217,8 @@ func (q *queue) put(ctx context.Context, j job, file io.Reader) (digest string, 
 	return info.Digest, publish(j.metaSubject(), entry, nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}})
 }
 
-// fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
+// fetch copies the file of a job. The error for a lost file is ErrObjectNotFound, for a damaged one
+// ErrDigestMismatch.
 func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second+time.Duration(j.Size/200e3)*time.Second)
 	defer cancel()
@@ -230,7 +231,7 @@ func (q *queue) fetch(ctx context.Context, j job, to io.Writer) error {
 	if !errors.Is(err, jetstream.ErrDigestMismatch) {
 		return err
 	}
-	// The object is read from any replica, and one that lags ends it early. Only the leader knows of lost chunks.
+	// The object is read from any replica, and a lagging one ends it early. Only the leader knows of lost chunks.
 	chunks, leaderErr := q.chunks.Info(ctx, jetstream.WithSubjectFilter(j.chunkSubject()))
 	if info, _ := object.Info(); leaderErr == nil && chunks.State.Subjects[j.chunkSubject()] == uint64(info.Chunks) {
 		return errors.New("a NATS server does not have all of the file yet")

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// results prints a row for each job that has ended: its record, or why it is dead. Dead jobs are an error.
+// results prints a row for each ended job: its record, or why it is dead. Dead jobs are an error.
 func results(ctx context.Context, args []string, out io.Writer) error {
 	flags, natsContext := newFlags("results")
 	since := flags.Duration("since", 0, "only recordings that ended so much `time` ago or less, such as 24h")

@@ -30,7 +30,7 @@ type worker struct {
 	log   *slog.Logger
 }
 
-// work runs jobs until ctx ends, or no job can run, which is an error. It then finishes the running jobs.
+// work runs jobs until ctx ends, and then finishes the running ones. If no job can run, it ends with an error.
 func work(ctx context.Context, args []string, out io.Writer) error {
 	flags, natsContext := newFlags("work")
 	concurrency := flags.Int("concurrency", 4, "`number` of recordings at a time")
@@ -75,7 +75,7 @@ func work(ctx context.Context, args []string, out io.Writer) error {
 	return context.Cause(taking)
 }
 
-// take runs jobs, one after another, until taking ends or no job can run. It does not interrupt a job that has begun.
+// take runs jobs, one after another, until taking ends or no job can run. It interrupts no running job.
 func (w *worker) take(taking context.Context) error {
 	for taking.Err() == nil {
 		fetch, cancel := context.WithTimeout(taking, 5*time.Second)

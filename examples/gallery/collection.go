@@ -91,7 +91,7 @@ func (c *collection[T, L, U]) formPath(token string) string {
 	return "/new-" + c.name + "?form=" + token
 }
 
-// serveForm shows an empty form, at the address that has its token. It creates the record of a filled one and leads to
+// serveForm shows an empty form, at the address with its token. It creates the record of a filled one and leads to
 // it, or shows the form again.
 func (c *collection[T, L, U]) serveForm(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("form")
@@ -174,7 +174,7 @@ func (c *collection[T, L, U]) refuseForm(w http.ResponseWriter, r *http.Request,
 	c.renderForm(w, r, token, p)
 }
 
-// renderForm shows a form with the values that were posted, and its problem.
+// renderForm shows a form with the posted values, and its problem.
 func (c *collection[T, L, U]) renderForm(w http.ResponseWriter, r *http.Request, token string, p *problem) {
 	c.render(w, r, "new-"+c.name, view{
 		Title: "New " + c.name, Problem: p, Action: c.formPath(token), MaxBytes: c.limit, Data: r.PostForm,

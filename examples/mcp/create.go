@@ -32,8 +32,8 @@ func (t *tools) createImage(ctx context.Context, req *request, in imageArguments
 }
 
 // nameOf returns the name of a record: words of the description, so that people and agents find it, and a hash of
-// everything that the record is made of. It has 97 characters at most, and known services accept 128. Arguments that
-// are added later must be left out of the hash if they are empty.
+// everything that the record is made of. It has 97 characters at most, and known services accept 128. New arguments
+// must be left out of the hash if they are empty.
 func nameOf(description string, parts ...any) string {
 	data, _ := json.Marshal(parts) // It cannot fail for texts, numbers and bytes.
 	return fmt.Sprintf("mcp-%s-%.16x", wordsOf(description), sha256.Sum256(data))
@@ -47,8 +47,8 @@ func wordsOf(text string) string {
 	return fmt.Sprintf("%.60s", strings.Join(words, "-"))
 }
 
-// searchFor returns the search that finds names with the words of a text, both those of nameOf and those that people
-// have written: a pattern of SQL's LIKE, where % stands for any text. Services ignore the case of ASCII letters alone.
+// searchFor returns the search that finds names with the words of a text, of nameOf or of people: a pattern of SQL's
+// LIKE, where % stands for any text. Services ignore the case of ASCII letters alone.
 func searchFor(text string) string {
 	words := wordsOf(text)
 	if words == "" || strings.HasPrefix(text, "mcp-") {
@@ -58,8 +58,8 @@ func searchFor(text string) string {
 }
 
 // create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request,
-// because it is billed all the same: the next call with the same arguments gets its record. A call that is cancelled
-// while it waits sends no request any more. Some services respond before a record is whole: then create waits, as long
+// because it is billed all the same: the next call with the same arguments gets its record. A waiting call
+// whose agent cancels it sends no request. Some services respond before a record is whole: then create waits, as long
 // as -wait says again.
 func create[P, T any](
 	ctx context.Context, t *tools, req *request,

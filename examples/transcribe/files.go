@@ -147,7 +147,7 @@ func (f *checkedFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// save writes a text as a whole or not at all. It overwrites no other text, which somebody may have corrected.
+// save writes a text as a whole or not at all. It overwrites no other text, because a person may have corrected it.
 func save(path, text string) error {
 	there, err := os.ReadFile(path)
 	switch {

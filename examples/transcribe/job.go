@@ -32,8 +32,8 @@ type job struct {
 // maxInRow is how many of these failures end the run.
 const maxInRow = 5
 
-// run transcribes the recordings and sets their errors. A recording that has to wait comes last, such as one that an
-// earlier run sent. The error is the reason why the others would fail, too, and ends the run early.
+// run transcribes the recordings and sets their errors. A recording that has to wait comes last, such as one of an
+// earlier run. The error is the reason why the others would fail, too, and ends the run early.
 func (j *job) run(ctx context.Context) error {
 	takes := errNotTried
 	for _, names := range []*once.Client{j.quick, j.patient} {

@@ -1,5 +1,5 @@
 // Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run again
-// with the same journal, it continues, and no recording is paid for twice. See README.md.
+// with the same journal, it continues, and you pay once for each recording. See README.md.
 package main
 
 import (

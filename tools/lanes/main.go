@@ -25,7 +25,7 @@ import (
 
 const (
 	limit = 20 * time.Minute // of a section
-	grace = 5 * time.Second  // for the processes of a section that is told to end
+	grace = 5 * time.Second  // for the processes of a section told to end
 )
 
 func main() {

@@ -1,3 +1,3 @@
-// Package openapi checks openapi.yaml with a validator that knows nothing of this project: against what the SDK
-// sends, what the test kit responds, and the values that the SDK documents.
+// Package openapi checks openapi.yaml with a validator that knows nothing of this project: against the
+// requests of the SDK, the responses of the test kit, and the documented values.
 package openapi

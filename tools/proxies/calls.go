@@ -13,7 +13,7 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// job is a record to be created: by so many calls, one after the other. Its name is what the table calls them.
+// job is a record to be created: by so many calls, one after the other. Its name is that of the calls in the table.
 type job struct {
 	op    aicontent.Operation
 	name  string
@@ -32,7 +32,7 @@ func jobs() (list []job) {
 	return list
 }
 
-// right reports whether there is one record, and the calls say of it what they can know. At a proxy's 405 a call
+// right reports whether there is one record, and the calls say as much of it as they can know. At a proxy's 405 a call
 // ends, and the next one finds the record.
 func (j job) right(r row) bool {
 	want := "unknown"
@@ -66,7 +66,7 @@ func (j job) store(ctx context.Context, c *aicontent.Client, names *once.Client,
 	return found, err
 }
 
-// run makes the calls, and tells what came of each of them.
+// run makes the calls, and returns the result of each.
 func (j job) run(ctx context.Context, c *aicontent.Client, names *once.Client) string {
 	var list []string
 	for range j.count {
@@ -122,7 +122,7 @@ func giveUp(ctx context.Context, p proxy, store time.Duration) ([]row, error) {
 		group.Go(func() { rows[i].outcome = j.run(ctx, client, names) })
 	}
 	group.Wait()
-	// The service finishes what it works on.
+	// The service finishes its work.
 	service.Close()
 	for i, j := range list {
 		rows[i].posts, rows[i].records = j.counts(service)

@@ -1,5 +1,5 @@
 // Command proxies makes Store calls through real proxies, as they are installed, and prints how many create requests
-// and records there were, and what the calls returned. The service takes longer than a proxy waits, and works on when
+// and records there were, and the results of the calls. The service takes longer than a proxy waits, and works on when
 // the proxy has given up. Behind hitch, which ends TLS, the service refuses large uploads early.
 //
 // It exits with 1 if there was a request or record too many, or an outcome was not so, and with 2 after wrong
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// run reports whether all is right. A program that is missing is not wrong.
+// run reports whether all is right. A missing program is not wrong.
 func run(ctx context.Context, store time.Duration) (right bool) {
 	dir, err := os.MkdirTemp("", "proxies-")
 	if err != nil {

@@ -77,7 +77,7 @@ pem-file = "{dir}/pair.pem"
 	}
 }
 
-// nginx has a configuration with what its location / does besides, and the location of its page.
+// nginx has a configuration with further settings of its location /, and the location of its page.
 func nginx(name, besides, page string) proxy {
 	return proxy{
 		name: name, program: "nginx", debian: "nginx-light", version: "-v",

@@ -29,7 +29,7 @@ type proxy struct {
 	refuses int
 }
 
-// running is a proxy that was started.
+// running is a started proxy.
 type running struct {
 	address string
 	title   string // name and version
@@ -80,7 +80,7 @@ func (p *proxy) title(ctx context.Context, program string) string {
 	return strings.TrimSuffix(before+" "+string(version)+","+after, ",")
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address without a listener.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
