@@ -113,8 +113,7 @@ func WithHTTPClient(hc *http.Client) Option {
 //
 // A middleware must send a request with next, and only once: the SDK cannot observe requests that it sends by other
 // means, and a repeated create request is billed twice. The request that it gives to next must have the context of the
-// attempt. Without a response, an attempt whose context did not reach the transport is Unknown, unless the end of its
-// upload was not read.
+// attempt. If it has another one, and no response comes, the outcome is Unknown, unless the upload was incomplete.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),
@@ -250,7 +249,8 @@ func WithHeader(key, value string) CallOption {
 }
 
 // WithQuery sets a query parameter, documented or not. It overrides a documented parameter of the same name. Of
-// several, the last one counts; values of a name that ends in [] add up.
+// several, the last one counts; values of a name that ends in [] add up. With "page", a list begins at that page,
+// except on a service with cursors: then Current of [PageInfo] is another number.
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),

@@ -8,7 +8,8 @@
 // names: each name is stored, and billed, once.
 //
 // The database must not lose a change that it has confirmed, or a record may be created twice:
-//   - SQLite needs synchronous=FULL. With synchronous=NORMAL, a power cut loses the last changes.
+//   - SQLite serves the processes of one machine, on a local disk. It needs synchronous=FULL. With synchronous=NORMAL,
+//     a power cut loses the last changes.
 //   - PostgreSQL needs synchronous_commit, and connections to the primary alone. A failover to an asynchronous replica
 //     loses the last changes.
 //
