@@ -17,14 +17,6 @@ import (
 
 var fleetSeed = flag.Uint64("fleet.seed", 0, "seed of the test that kills; 0 draws one")
 
-// passing are the faults of a service that recovers. A search that is redirected, or whose list cannot be read, ends
-// the job if no request for it is open.
-var passing = slices.DeleteFunc(aicontenttest.Faults(), func(f aicontenttest.Fault) bool {
-	return slices.Contains([]string{
-		"redirect-302", "truncated-json", "partial-content", "invalid-json", "oversized-response",
-	}, f.Name)
-})
-
 // Workers, a producer and a node of the queue are killed while the service fails. No job is lost, and none is paid for
 // twice. The name of a recording that a killed worker was sending is open for the settle time and two minutes.
 func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
@@ -35,7 +27,7 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 	t.Logf("replay with -fleet.seed=%d", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
 	nodes, srv := startCluster(t), newService(t, aicontenttest.Latency(300*time.Millisecond))
-	srv.Chaos(seed, 0.15, passing...)
+	srv.Chaos(seed, 0.15)
 	const count, kills, size = 200, 8, 300_000 // three chunks each
 	hashes := map[string]string{}
 	for i := range count {

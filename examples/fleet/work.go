@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"regexp"
 	"strconv"
@@ -128,6 +129,14 @@ func refused(err error) bool {
 	return errors.Is(err, aicontent.ErrUnauthorized) || denied && !aicontent.Retryable(err)
 }
 
+// unsearched reports whether a search for the record failed. That is no reply about the recording: another run costs
+// nothing, and may meet a service that is mended.
+func unsearched(err error) bool {
+	_, unreadable := errors.AsType[*aicontent.DecodeError](err)
+	response, ok := errors.AsType[*aicontent.APIError](err)
+	return unreadable || ok && response.Method == http.MethodGet
+}
+
 // advance runs the queued job of a message and saves how it ended. It removes the file of a job that has ended. The
 // message is the job's entry. A replica may send it before the leader, which answers load, has it.
 func (w *worker) advance(ctx context.Context, id string, msg jetstream.Msg) error {
@@ -182,7 +191,7 @@ func (w *worker) run(ctx context.Context, id string, j job) (job, error) {
 	switch {
 	case err == nil:
 		j.State, j.Record = done, t.ID
-	case aicontent.Retryable(err), refused(err):
+	case aicontent.Retryable(err), refused(err), unsearched(err):
 		return j, err
 	default:
 		j.State, j.Reason = dead, aicontent.Reason(err)

@@ -43,15 +43,23 @@ func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
 	}
 }
 
-// A proxy in front of the service blocks one response. The key is as good as before.
-func TestWorkerSurvivesAFirewall(t *testing.T) {
-	for _, op := range []aicontent.Operation{aicontent.TranscriptionsList, aicontent.TranscriptionsStore} {
-		q, srv := newDeployment(t)
-		srv.FaultOn(op, 1, aicontenttest.ActThenStatus(403))
-		startWorker(t, io.Discard)
-		enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-		assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State, op)
-		assert.Len(t, srv.Records(), 1)
+// A proxy that blocks one response says nothing about the key, nor a search that fails about the recording.
+func TestJobSurvivesAnErrorThatIsNotAboutItsRecording(t *testing.T) {
+	for op, faults := range map[aicontent.Operation][]aicontenttest.Fault{
+		aicontent.TranscriptionsStore: {aicontenttest.ActThenStatus(403)},
+		aicontent.TranscriptionsList: {
+			aicontenttest.ActThenStatus(403), aicontenttest.RedirectTo(302, "https://elsewhere.example/"),
+			aicontenttest.InvalidJSON(), aicontenttest.Status(422, `{"message":"The search field is invalid."}`),
+		},
+	} {
+		for _, fault := range faults {
+			q, srv := newDeployment(t)
+			srv.FaultOn(op, 1, fault)
+			enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
+			startWorker(t, io.Discard)
+			assert.Equal(t, done, outcome(t, q, 1)["a.mp3"].State, "%s: %s", op, fault.Name)
+			assert.Len(t, srv.Records(), 1)
+		}
 	}
 }
 
