@@ -1,7 +1,6 @@
 package aicontenttest
 
 import (
-	"context"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,46 +38,6 @@ func TestTheServiceFinishesWhatAClientHasLeft(t *testing.T) {
 	}
 }
 
-func TestTheServiceFinishesOverEveryNetwork(t *testing.T) {
-	for network, opts := range everyNetwork {
-		for _, drops := range []bool{false, true} {
-			if drops {
-				opts = append(opts[:len(opts):len(opts)], DropAbandoned())
-			}
-			// On a busy machine the latency may end before the client leaves: then once more.
-			left, acted := false, drops
-			for d := 50 * time.Millisecond; d < 10*time.Second && (!left || acted == drops); d *= 2 {
-				left, acted = leave(t, d, opts)
-			}
-			assert.True(t, left)
-			assert.Equal(t, !drops, acted, "%s, dropping: %v", network, drops)
-		}
-	}
-}
-
-// leave has a client leave during the latency. It returns whether the client got no response, and whether the service
-// has acted.
-func leave(t *testing.T, latency time.Duration, opts []Option) (left, acted bool) {
-	ended := make(chan Request, 1)
-	opts = append(opts[:len(opts):len(opts)], Latency(latency), OnRequest(func(r Request) { ended <- r }))
-	s := started(t, opts...)
-	defer s.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error, 1)
-	req := signed(t, s, post("/api/v1/images", storeForm)).WithContext(ctx)
-	go func() {
-		resp, err := s.HTTPClient().Do(req)
-		if err == nil {
-			resp.Body.Close()
-		}
-		failed <- err
-	}()
-	awaitForms(s, 1)
-	cancel()
-	acted = (<-ended).Acted
-	return <-failed != nil, acted && len(s.Images()) == 1
-}
-
 // awaitForms waits until the server has read the forms of n requests.
 func awaitForms(s *Server, n int) {
 	for {
@@ -105,18 +64,6 @@ func TestDropAbandonedExecutesNoRequestThatAClientHasLeft(t *testing.T) {
 			assert.False(t, s.Requests()[0].Acted, op)
 			assert.Zero(t, s.Requests()[0].Status)
 		}, DropAbandoned(), LatencyOn(op, time.Minute))
-	}
-}
-
-// What a client has sent before it left is read, also where the server reads slowly.
-func TestAFormThatWasSentIsReadToItsEnd(t *testing.T) {
-	for records, opts := range [][]Option{{SlowUpload(20), DropAbandoned()}, {SlowUpload(20)}} {
-		inBubble(t, func(t *testing.T, s *Server) {
-			_, err := trySendFor(s, time.Second, post("/api/v1/images", storeForm))
-			require.Error(t, err)
-			time.Sleep(time.Minute)
-			assert.Len(t, s.Images(), records)
-		}, opts...)
 	}
 }
 

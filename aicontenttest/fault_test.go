@@ -99,9 +99,7 @@ func TestFaultsOfProxiesHideWhetherTheServiceActed(t *testing.T) {
 	}{
 		"Varnish":             {LateAct(503, time.Minute).WithRetryAfter("5"), 503, page, "<h1>503 ", "5", 0, 1},
 		"nginx":               {LateAct(504, time.Minute), 504, page, "<h1>504 Gateway Timeout</h1>", "", 0, 1},
-		"a firewall":          {ActThenStatus(403), 403, page, "<h1>403 Forbidden</h1>", "", 1, 1},
 		"an ingress":          {ingress, 404, plain, "default backend", "", 1, 1},
-		"a static page":       {Status(405, "<html>No</html>").Acting(), 405, page, "<html>No</html>", "", 1, 1},
 		"JSON of a proxy":     {busy, 503, words, `{"error":"busy"}`, "5", 1, 1},
 		"acting is not early": {Status(403, "no").Early().Acting(), 403, page, "no", "", 1, 1},
 		"a lost response":     {CloseMidUpload(5).Acting(), 0, "", "", "", 1, 1},
@@ -299,13 +297,5 @@ func TestStallAtAPlaceThatDoesNotExistPanics(t *testing.T) {
 	for _, place := range []Place{-1, 4, 9} {
 		assert.PanicsWithValue(t, fmt.Sprintf("aicontenttest: Stall(%d): the place must be "+
 			"BeforeRead, MidUpload, BeforeResponse or MidResponse", int(place)), func() { Stall(place) })
-	}
-}
-
-func TestFaultsHaveDifferentNames(t *testing.T) {
-	names := make(map[string]bool)
-	for _, f := range Faults() {
-		assert.False(t, names[f.Name], f.Name)
-		names[f.Name] = true
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"io"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -81,22 +80,6 @@ func TestFormsThatAreTooLargeAreAnsweredWith413(t *testing.T) {
 	name := strings.Repeat("n", 1<<20)
 	assert.Equal(t, 201, send(t, s, post("/api/v1/images", "name="+name+"&description=d&resolution=256x256")).status)
 	assert.Equal(t, name, s.Images()[0].Name)
-}
-
-func TestAnUploadThatBreaksOffIsNoViolation(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
-	c, err := net.Dial("tcp", strings.TrimPrefix(strings.TrimSuffix(s.URL, "/tenant"), "http://"))
-	require.NoError(t, err)
-	_, err = io.WriteString(c, "POST /tenant/api/v1/images HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+s.APIKey+
-		"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nname=half")
-	require.NoError(t, err)
-	require.NoError(t, c.(*net.TCPConn).CloseWrite())
-	response, _ := io.ReadAll(c)
-	assert.Empty(t, response)
-	c.Close()
-	s.Close()
-	assert.Equal(t, int64(9), s.Requests()[0].Received)
-	assert.False(t, s.Requests()[0].Acted)
 }
 
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {

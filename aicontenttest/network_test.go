@@ -65,14 +65,3 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 		})
 	}
 }
-
-func TestAWholeTestRunsInVirtualTime(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		s.FaultN(2, Status(429, "").WithRetryAfter("20"))
-		start := time.Now()
-		image, err := s.Client().Images.Store(t.Context(), imageParams)
-		require.NoError(t, err)
-		assert.Equal(t, 40*time.Second, time.Since(start))
-		assert.True(t, image.CreatedAt.Equal(time.Now()), "records are dated in virtual time")
-	})
-}

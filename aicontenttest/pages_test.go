@@ -67,41 +67,6 @@ func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 	}
 }
 
-func TestFiltersAreAppliedToThePixels(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
-	with := func(filter aicontent.Filter) image.Image {
-		_, picture := fetch(t, s, aicontent.Image{Style: "pop_art", Resolution: "256x256", Filter: filter})
-		return picture
-	}
-	plain, gray, inverted, sepia := with(""), with("grayscale"), with("invert"), with("sepia")
-	for y := 0; y < 256; y += 5 {
-		for x := 0; x < 256; x += 5 {
-			r, g, b, _ := plain.At(x, y).RGBA()
-			ir, ig, ib, _ := inverted.At(x, y).RGBA()
-			require.InDeltaSlice(t, []uint32{0xffff - r, 0xffff - g, 0xffff - b}, []uint32{ir, ig, ib}, 0x101)
-			gr, gg, gb, _ := gray.At(x, y).RGBA()
-			require.True(t, gr == gg && gg == gb)
-			sr, sg, sb, _ := sepia.At(x, y).RGBA()
-			require.True(t, sr >= sg && sg >= sb)
-		}
-	}
-}
-
-func TestMissingPicturesAreNotFound(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
-	gone := s.AddImage(aicontent.Image{Name: "n"})
-	send(t, s, remove("/api/v1/images/"+string(gone.ID)))
-	for _, name := range []string{"1.png", "1", "%zz.png", "", ".png"} {
-		path := "/pictures/" + name
-		resp, err := http.Get(s.URL + path)
-		if err != nil {
-			continue // not a valid URL
-		}
-		resp.Body.Close()
-		assert.Equal(t, 404, resp.StatusCode, path)
-	}
-}
-
 // A test that fetches pictures sees these requests too, and whether they carried the key.
 func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
@@ -125,15 +90,6 @@ func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 		assert.Empty(t, r.Header.Get("Authorization"))
 	}
 	assert.Len(t, s.Records(), 1, "no record was created by it")
-}
-
-func TestAPictureIsNotPosted(t *testing.T) {
-	s := started(t)
-	s.AddImage(aicontent.Image{Name: "n"})
-	e := send(t, s, post("/pictures/1.png", "name=n"))
-	assert.Equal(t, 405, e.status)
-	assert.Equal(t, "GET, HEAD", e.header.Get("Allow"))
-	assert.Equal(t, []string{"request 1: POST /tenant/pictures/1.png: method"}, s.Violations())
 }
 
 func TestFaultsStrikeDownloadsOfPictures(t *testing.T) {

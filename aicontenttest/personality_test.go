@@ -3,7 +3,6 @@ package aicontenttest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -118,37 +117,6 @@ func TestNamesAreUniqueWhateverHappensAtOnce(t *testing.T) {
 	last := s.Requests()[len(s.Requests())-1]
 	assert.False(t, last.Acted)
 	assert.Empty(t, last.RecordID)
-}
-
-// A request that is executed late finds its name taken by the one that was sent again.
-func TestALateActFindsItsNameTaken(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		s.Fault(LateAct(503, time.Minute).WithRetryAfter("5"))
-		assert.Equal(t, 503, send(t, s, post("/api/v1/images", storeForm)).status)
-		assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
-		time.Sleep(2 * time.Minute)
-		assert.Len(t, s.Records(), 1)
-		assert.False(t, s.Requests()[0].Acted)
-	}, UniqueNames)
-}
-
-// Another process is faster: it takes the name between the search of a client and its create request.
-func TestAHookMayAddARecord(t *testing.T) {
-	var s *Server
-	s = NewServer(t, UniqueNames, OnResponse(func(r *Response) {
-		if r.Request.Operation == aicontent.ImagesList {
-			s.AddImage(aicontent.Image{Name: "n"})
-		}
-	}))
-	assert.Empty(t, listedIDs(send(t, s, get("/api/v1/images?search=n")).body))
-	assert.Equal(t, 422, send(t, s, post("/api/v1/images", storeForm)).status)
-	assert.Len(t, s.Records(), 1)
-}
-
-func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
-	for _, p := range append(Personalities(), "") {
-		assert.NoError(t, newConfig([]Option{p}).err)
-	}
 }
 
 func TestOnResponseMakesAPersonality(t *testing.T) {

@@ -1,7 +1,6 @@
 package aicontenttest
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	aicontent "github.com/aicontent/aicontent-go"
 )
 
 func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
@@ -50,38 +47,6 @@ func TestStallMidUploadTakesNoMore(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, int64(1000), s.Requests()[0].Received)
 	})
-}
-
-func TestLateActCreatesTheRecordAfterItsResponse(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		s.Fault(LateAct(504, time.Minute))
-		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
-		time.Sleep(time.Minute - time.Second)
-		assert.Empty(t, s.Images())
-		assert.False(t, s.Requests()[0].Acted)
-		time.Sleep(2 * time.Second)
-		assert.Len(t, s.Images(), 1)
-		assert.True(t, s.Requests()[0].Acted)
-		assert.EqualValues(t, "1", s.Requests()[0].RecordID)
-	})
-}
-
-func TestLatencyDelaysTheResponse(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *Server) {
-		start := time.Now()
-		e := send(t, s, remove("/api/v1/images/1"))
-		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
-		assert.Equal(t, 5*time.Second, time.Since(start))
-	}, Latency(5*time.Second))
-}
-
-func TestInvalidJSONIsInvalidWhateverTheResponse(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"), OnResponse(func(r *Response) { r.Body = []byte("[]") }))
-	for range 2 {
-		s.Fault(InvalidJSON())
-		assert.False(t, json.Valid([]byte(send(t, s, get("/api/v1/images")).body)))
-		s.AddImage(aicontent.Image{Name: "n"})
-	}
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {

@@ -2,10 +2,8 @@ package aicontenttest
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -188,35 +186,6 @@ func TestBasePathsThatNoClientReachesAreRefused(t *testing.T) {
 		const says = "BasePath: must be the path of a URL, without spaces, ?, #, .., and //, not %q"
 		assert.ErrorContains(t, err, fmt.Sprintf(says, path))
 	}
-}
-
-func TestAPersonalityMayBeGivenTwice(t *testing.T) {
-	s := NewServer(t, PlainPaginator, UnwrappedRecords, PlainPaginator)
-	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"next_page_url"`)
-}
-
-func TestRequestsAtOnceLoseNoRecord(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"))
-	hc := s.HTTPClient()
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 50 {
-				req, err := post("/api/v1/images", storeForm).sign(s)
-				assert.NoError(t, err)
-				resp, err := hc.Do(req)
-				if assert.NoError(t, err) {
-					_, _ = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-					assert.Equal(t, 201, resp.StatusCode)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	assert.Len(t, s.Images(), 400)
-	assert.Len(t, s.Records(), 400)
-	assert.Len(t, s.Requests(), 400)
 }
 
 func TestATakenIDIsNotGivenOut(t *testing.T) {

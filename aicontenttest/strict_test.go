@@ -40,63 +40,41 @@ func TestStrictRulesRefuseWhatIsNotDocumented(t *testing.T) {
 		value   string
 	}{
 		{"a path outside of the version", get("/api/images"), "path", "", ""},
-		{"a collection that is none", get("/api/v1/videos"), "path", "", ""},
-		{"a trailing slash", get(images + "/"), "path", "", ""},
 		{"a method that is not offered", patch(images, "name=x"), "method", "", ""},
 		{"HEAD", request{method: "HEAD", path: images}, "method", "", ""},
 		{"no key", get(images).set("Authorization", ""), "authorization", "Authorization", ""},
 		{"another scheme", get(images).set("Authorization", "Basic a2V5"), "authorization", "Authorization", ""},
-		{"a bare key", get(images).set("Authorization", "aicontenttest-key"), "authorization", "Authorization", ""},
-		{"an empty key", get(images).set("Authorization", "Bearer "), "authorization", "Authorization", ""},
 		{"list without Accept", get(images).set("Accept", ""), "accept", "Accept", ""},
-		{"show that accepts anything", get(images+"/1").set("Accept", "*/*"), "accept", "Accept", "*/*"},
 		{"list with a body", carrying("GET", images, "name=x"), "body", "", ""},
 		{"a malformed form", post(images, "name=100%&description=d"), "body", "", ""},
 		{"delete with a body", carrying("DELETE", images+"/1", "name=x"), "body", "", ""},
 		{"an unknown parameter", get(images + "?colour=red"), "undocumented-parameter", "colour", "red"},
-		{"a parameter of images", get(transcriptions + "?style=anime"), "undocumented-parameter", "style", "anime"},
-		{"a parameter on show", get(images + "/1?page=1"), "undocumented-parameter", "page", "1"},
 		{"a parameter on update", patch(images+"/1?name=x", "name=x"), "undocumented-parameter", "name", "x"},
 		{"a repeated parameter", get(images + "?sort=asc&sort=desc"), "repeated", "sort", "asc, desc"},
 		{"a malformed query", get(images + "?search=%zz"), "query", "", ""},
 		{"an unknown style", get(images + "?style=cubist"), "value", "style", "cubist"},
 		{"an unknown page size", get(images + "?per_page=7"), "value", "per_page", "7"},
-		{"an unknown searched field", get(images + "?search_by=result"), "value", "search_by", "result"},
-		{"an unknown sort field", get(images + "?sort_by=style"), "value", "sort_by", "style"},
 		{"an unknown order", get(images + "?sort=up"), "value", "sort", "up"},
-		{"an empty filter", get(images + "?filter="), "value", "filter", ""},
 		{"page zero", get(images + "?page=0"), "value", "page", "0"},
-		{"a page that is no number", get(images + "?page=two"), "value", "page", "two"},
 		{"a boolean word in a query", get(images + "?favorite=true"), "boolean", "favorite", "true"},
-		{"a boolean word in a form", patch(images+"/1", "favorite=false"), "boolean", "favorite", "false"},
-		{"an empty boolean", patch(images+"/1", "favorite="), "boolean", "favorite", ""},
 		{"JSON", post(images, `{}`).set("Content-Type", "text/json"), "content-type", "Content-Type", "text/json"},
-		{"no content type", post(images, storeForm).set("Content-Type", ""), "content-type", "Content-Type", ""},
-		{"an image as multipart", asMultipart("POST", images, ""), "content-type", "Content-Type", multipart},
 		{"an upload as a form", post(transcriptions, ""), "content-type", "Content-Type", contract.URLEncoded},
-		{"PUT as multipart", asMultipart("PUT", images+"/1", ""), "content-type", "Content-Type", multipart},
 		{"a name that is not UTF-8", post(images, "name=%ff&description=d"), "encoding", "name", "\xff"},
 		{"a search that is not UTF-8", get(images + "?search=%ff"), "encoding", "search", "\xff"},
 		{"a file name that is no UTF-8", named("name=\"file\"; filename=\"\xff\"\r\n\r\nR"),
 			"encoding", "file", "\xff"},
-		{"a page with a leading zero", get(images + "?page=02"), "value", "page", "02"},
 		{"an unknown field", post(images, storeForm+"&quality=high"), "undocumented-field", "quality", "high"},
 		{"favorite at creation", post(images, storeForm+"&favorite=1"), "undocumented-field", "favorite", "1"},
 		{"a field that stays as it is", patch(images+"/1", "description=d"), "undocumented-field", "description", "d"},
 		{"a repeated field", post(images, storeForm+"&name=m"), "repeated", "name", "n, m"},
 		{"an unknown resolution", post(images, "name=n&description=d&resolution=9x9"), "value", "resolution", "9x9"},
-		{"an empty style", post(images, storeForm+"&style="), "value", "style", ""},
 		{"a country in lower case", named(filePart, "name=\"language\"\r\n\r\nus"), "value", "language", "us"},
-		{"a country that is none", named(filePart, "name=\"language\"\r\n\r\nXX"), "value", "language", "XX"},
 		{"a file without name", upload(namePart, "name=\"file\"\r\n\r\nRIFF"), "file-name", "file", ""},
 		{"two files", upload(namePart, filePart, filePart), "repeated", "file", "talk.wav"},
-		{"another file", named(filePart, "name=\"cover\"; filename=\"c\"\r\n\r\nc"),
-			"undocumented-field", "cover", "c"},
 		{"a name in a file", upload("name=\"name\"; filename=\"n\"\r\n\r\nn", filePart),
 			"undocumented-field", "name", "n"},
 		{"a part that is no field", upload(namePart, "filename=\"x\"\r\n\r\nx"), "multipart", "", ""},
 		{"multipart without an end", asMultipart("POST", transcriptions, cutOff), "multipart", "", ""},
-		{"multipart without a boundary", named().set("Content-Type", "multipart/form-data"), "multipart", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test := new(recorder)
@@ -200,42 +178,4 @@ func TestViolationsAreShortAndHoldNoKey(t *testing.T) {
 	send(t, s, get("/api/v1/images").set("Authorization", "Token "+s.APIKey))
 	assert.NotContains(t, s.Violations()[1], s.APIKey)
 	assert.Equal(t, "Bearer ***", s.Requests()[1].Header.Get("Authorization"))
-}
-
-// curl and HTTP libraries accept anything and send whatever they like. The response is JSON, and names the header that
-// is missing.
-func TestMissingHeadersAreNamed(t *testing.T) {
-	s := started(t)
-	for name, c := range map[string]struct {
-		request request
-		status  int
-		message string
-	}{
-		"a list with curl": {
-			get("/api/v1/images").set("Accept", "*/*"), 406,
-			"The request does not accept JSON. Send the header Accept: application/json.",
-		},
-		"JSON with Python": {
-			post("/api/v1/images", `{"name":"n"}`).set("Accept", "*/*").set("Content-Type", "application/json"), 415,
-			`The body is of the type \"application/json\". ` +
-				`Send the header Content-Type: application/x-www-form-urlencoded.`,
-		},
-		"no content type": {
-			post("/api/v1/images", storeForm).set("Accept", "").set("Content-Type", ""), 415,
-			"The header Content-Type is missing. Send the header Content-Type: application/x-www-form-urlencoded.",
-		},
-		"an upload as a form": {
-			post("/api/v1/transcriptions", "name=n").set("Accept", "*/*"), 415,
-			`The body is of the type \"application/x-www-form-urlencoded\". ` +
-				`Send the header Content-Type: multipart/form-data with a boundary, as curl -F does.`,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := send(t, s, c.request)
-			assert.Equal(t, c.status, e.status)
-			assert.Equal(t, "application/json", e.header.Get("Content-Type"))
-			message := strings.ReplaceAll(c.message, "/", `\/`)
-			assert.Equal(t, fmt.Sprintf(`{"message":"%s","status":%d}`, message, c.status), e.body)
-		})
-	}
 }

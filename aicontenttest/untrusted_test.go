@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,27 +58,12 @@ func TestLateResultShowsResultsAfterItsDelay(t *testing.T) {
 		talkParams := aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromBytes("talk.wav", silence)}
 		talk, err := c.Transcriptions.Store(t.Context(), talkParams)
 		require.NoError(t, err)
-		corrected, err := c.Transcriptions.Store(t.Context(), talkParams)
-		require.NoError(t, err)
-		correction := aicontent.TranscriptionUpdateParams{Result: new("No transcript.")}
-		_, err = c.Transcriptions.Update(t.Context(), corrected.ID, correction)
-		require.NoError(t, err)
-		found := func() int {
-			list, err := c.Transcriptions.List(t.Context(), aicontent.TranscriptionListParams{
-				Search: "No transcript", SearchBy: aicontent.TranscriptionSearchByResult,
-			})
-			require.NoError(t, err)
-			return len(list.Items)
-		}
-
 		assert.Empty(t, image.URL+image.Result+talk.Result)
 		assert.Zero(t, talk.Words)
 		assert.Equal(t, 404, send(t, s, get("/pictures/"+string(image.ID)+".png")).status)
 		assert.Equal(t, 200, send(t, s, get("/pictures/"+string(seeded)+".png")).status)
-		assert.Equal(t, 1, found(), "what a user has written is there")
 		time.Sleep(delay - time.Nanosecond)
 		assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"result":null,"url":null`)
-		assert.Equal(t, 1, found())
 		time.Sleep(time.Nanosecond)
 		image, err = c.Images.Show(t.Context(), image.ID)
 		require.NoError(t, err)
@@ -90,7 +74,6 @@ func TestLateResultShowsResultsAfterItsDelay(t *testing.T) {
 		assert.Contains(t, talk.Result, "No transcript")
 		assert.NotZero(t, talk.Words)
 		assert.Equal(t, 200, send(t, s, get("/pictures/2.png")).status)
-		assert.Equal(t, 2, found())
 	}, LateResult)
 }
 
@@ -134,9 +117,6 @@ func TestRewrittenChangesWhatItStores(t *testing.T) {
 	_, err = c.Images.FindByName(t.Context(), `Fish & "chips"`)
 	assert.ErrorIs(t, err, aicontent.ErrNotFound)
 
-	again, err := c.Images.Update(t.Context(), image.ID, aicontent.ImageUpdateParams{Name: &image.Name})
-	require.NoError(t, err)
-	assert.Equal(t, image.Name, again.Name)
 	renamed, err := c.Images.Update(t.Context(), image.ID, aicontent.ImageUpdateParams{Name: new("Lunch")})
 	require.NoError(t, err)
 	assert.Equal(t, "Lunch (AI)", renamed.Name)
@@ -175,12 +155,6 @@ func TestSaysNoRefusesEachChangeWithStatus200(t *testing.T) {
 	assert.Equal(t, "kept", s.Images()[0].Name)
 	assert.Empty(t, s.Transcriptions())
 
-	form := strings.Replace(storeForm, "name=n", "name="+"%22odd%22", 1)
-	for range 13 {
-		if body := send(t, s, post("/api/v1/images", form)).body; strings.Contains(body, "odd") {
-			assert.Equal(t, `{"name":"\"odd\"","success":false}`, body)
-		}
-	}
 	for status, r := range map[int]request{
 		200: get("/api/v1/images/1"),
 		404: remove("/api/v1/images/99"),
@@ -190,19 +164,4 @@ func TestSaysNoRefusesEachChangeWithStatus200(t *testing.T) {
 	}
 	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"name":"kept"`)
 	assert.Equal(t, 200, send(t, s, get("/pictures/1.png")).status)
-}
-
-// A service that refuses in these ways has created nothing, and no program may believe that it has.
-func TestNoRefusalIsASuccess(t *testing.T) {
-	s := NewServer(t, BasePath("/tenant"), SaysNo)
-	kept := s.AddImage(aicontent.Image{Name: "kept"}).ID
-	c := s.Client(oneAttempt)
-	for i := range 13 {
-		image, err := c.Images.Store(t.Context(), imageParams)
-		require.Error(t, err, i)
-		assert.Nil(t, image)
-		assert.NotEqual(t, aicontent.OutcomeExecuted, aicontent.OutcomeOf(err), "refusal %d: %v", i, err)
-		require.Error(t, c.Images.Delete(t.Context(), kept), i)
-	}
-	assert.Len(t, s.Records(), 1)
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"io"
-	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,44 +41,20 @@ func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
 
 // A failure that chaos found is found again with the same seed, and not with another one.
 func TestChaosIsRepeatedByItsSeed(t *testing.T) {
-	statuses := func(seed string) (list []string) {
+	outcomes := func(seed string) (list []string) {
 		url, end := served(t, "-key", "test-key", "-chaos", "0.5", "-chaos-seed", seed)
-		client := &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     &http.Transport{DisableKeepAlives: true},
-		}
+		c := client(t, url, "test-key")
 		for range 30 {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/images", nil)
-			require.NoError(t, err)
-			req.Header.Set("Authorization", "Bearer test-key")
-			req.Header.Set("Accept", "application/json")
-			resp, err := client.Do(req)
-			if err != nil {
-				list = append(list, "no response")
-				continue
-			}
-			_, _ = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-			list = append(list, resp.Status)
+			_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+			list = append(list, aicontent.Reason(err))
 		}
 		end()
 		return list
 	}
-	seven := statuses("7")
-	assert.Contains(t, seven, "200 OK")
-	assert.Greater(t, len(slices.Compact(slices.Sorted(slices.Values(seven)))), 3, "%v", seven)
-	assert.Equal(t, seven, statuses("7"))
-	assert.NotEqual(t, seven, statuses("8"))
-}
-
-func TestLatencyOnDelaysItsOperationAlone(t *testing.T) {
-	url, end := served(t, "-key", "test-key", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
-	c := client(t, url, "test-key")
-	_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
-	require.NoError(t, err, "lists are as fast as before")
-	_, err = c.Images.Store(t.Context(), imageParams, aicontent.WithStoreTimeout(50*time.Millisecond))
-	require.Error(t, err)
-	end()
+	seven := outcomes("7")
+	assert.Contains(t, seven, "")
+	assert.Equal(t, seven, outcomes("7"))
+	assert.NotEqual(t, seven, outcomes("8"))
 }
 
 // A developer of a progress bar sees it move.
@@ -128,24 +102,15 @@ func TestBadFaultsTimesAndRatesAreExplained(t *testing.T) {
 	for _, c := range []struct{ flag, value, says string }{
 		{"-fault", "", shape},
 		{"-fault", "lose-response", shape},
-		{"-fault", "images.store:lose-response", shape},
-		{"-fault", "images.store:2:lose-response:", shape},
 		{"-fault", "images.draw:2:lose-response", `unknown operation "images.draw": ` + allOperations},
 		{"-fault", "images.store:0:lose-response", `n must be at least 1, not "0"`},
-		{"-fault", "images.store:two:lose-response", `n must be at least 1, not "two"`},
 		{"-fault", "images.store:2:LoseResponse", `unknown fault "LoseResponse": ` + allFaults},
 		{"-latency-on", "images.draw=2s", `unknown operation "images.draw": ` + allOperations},
 		{"-latency-on", "images.store", `the time must be like 2s or 500ms, not ""`},
-		{"-latency-on", "images.store=2", `the time must be like 2s or 500ms, not "2"`},
 		{"-latency-on", "images.store=-2s", `the time must be like 2s or 500ms, not "-2s"`},
 		{"-upload-rate", "", rates + `""`},
 		{"-upload-rate", "0", rates + `"0"`},
-		{"-upload-rate", "-1MB", rates + `"-1MB"`},
-		{"-upload-rate", "1.5MB", rates + `"1.5MB"`},
 		{"-upload-rate", "1GB", rates + `"1GB"`},
-		{"-upload-rate", "1M", rates + `"1M"`},
-		{"-upload-rate", "MB", rates + `"MB"`},
-		{"-upload-rate", "1 MB", rates + `"1 MB"`},
 		{"-upload-rate", "9999999999999MB", rates + `"9999999999999MB"`},
 	} {
 		t.Run(c.value, func(t *testing.T) {

@@ -2,7 +2,6 @@ package network
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"os"
@@ -125,28 +124,4 @@ func TestPipesKeepTheirDeadlines(t *testing.T) {
 		assert.Equal(t, 1, n)
 		assert.NoError(t, err)
 	})
-}
-
-func TestDialingInMemoryReachesOnlyAnOpenServer(t *testing.T) {
-	open := func() *Network {
-		n, err := Open(Config{InMemory: true, Refuse: func() bool { return false }})
-		require.NoError(t, err)
-		return n
-	}
-	n, other := open(), open()
-	assert.NotEqual(t, n.Origin(), other.Origin(), "each server has its own origin")
-	_, err := n.dial(t.Context(), "127.0.0.1:80")
-	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	addr := n.pipes.addr.String()
-	_, err = n.dial(ended, addr)
-	assert.ErrorIs(t, err, context.Canceled)
-	_ = n.pipes.Close()
-	_ = n.pipes.Close()
-	_, err = n.dial(t.Context(), addr)
-	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
-	_, err = n.pipes.Accept()
-	assert.ErrorIs(t, err, net.ErrClosed)
 }
