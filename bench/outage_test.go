@@ -16,10 +16,3 @@ func TestOutagesCountEachRequestOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 20, result.(outageResult).Requests)
 }
-
-// A client that repeats every call would multiply the outage.
-func TestThisSDKStaysWithinItsRetryBudget(t *testing.T) {
-	result, err := outageJob(t.Context(), job{SDK: clients.Ours, Times: 300})
-	require.NoError(t, err)
-	assert.EqualValues(t, 400, result.(outageResult).Requests)
-}

@@ -41,18 +41,3 @@ func TestRatiosAreTakenWithinARound(t *testing.T) {
 	assert.Equal(t, 3, figures[1].Rounds)
 	assert.Nil(t, figures[2].Ratio, "there is no reference for the walk")
 }
-
-// Whoever always follows the one that leaves the most garbage would be measured with it.
-func TestNoSDKAlwaysFollowsTheSameOne(t *testing.T) {
-	var order [3][]string
-	err := rotate(clients.All()[:3], 3, func(round int, sdk clients.SDK) error {
-		order[round] = append(order[round], sdk.Name)
-		return nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, [3][]string{
-		{"net/http", "openai-go", "go-openai"},
-		{"openai-go", "net/http", "go-openai"},
-		{"go-openai", "net/http", "openai-go"},
-	}, order)
-}

@@ -24,31 +24,3 @@ func TestRecordsAreOfOneSizeInEveryFormat(t *testing.T) {
 		}
 	}
 }
-
-func TestPagesSayWhatFollows(t *testing.T) {
-	tests := map[string]struct {
-		wire      Wire
-		next, end string
-	}{
-		"native":  {Native, `"next":"http://localhost/tenant/api/v1/images?page=2"`, `"next":null`},
-		"openai":  {OpenAI, `"has_more":true`, `"has_more":false`},
-		"hetzner": {Hetzner, `"next_page":2`, `"next_page":null`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			full, _ := Page(test.wire, 1, 150)
-			assert.True(t, json.Valid(full))
-			assert.Contains(t, string(full), test.next)
-			rest, _ := Page(test.wire, 101, 150)
-			assert.True(t, json.Valid(rest))
-			assert.Contains(t, string(rest), test.end)
-		})
-	}
-	_, link := Page(GitHub, 1, 150)
-	assert.Contains(t, link, `page=2&per_page=100>; rel="next"`)
-	rest, link := Page(GitHub, 101, 150)
-	assert.Empty(t, link)
-	var list []map[string]any
-	require.NoError(t, json.Unmarshal(rest, &list))
-	assert.Len(t, list, 50, "the last page has what is left")
-}

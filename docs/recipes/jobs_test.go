@@ -111,34 +111,6 @@ func worker(t *testing.T, srv *aicontenttest.Server, ledger once.Ledger) *once.C
 	return names
 }
 
-// The record exists or may exist after these, so giving the job up would lose what was paid for.
-func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
-	path := speech(t)
-	redirect := aicontenttest.RedirectTo(http.StatusFound, "https://elsewhere.example/")
-	for name, fault := range map[string]aicontenttest.Fault{
-		"a response that cannot be read": aicontenttest.InvalidJSON(),
-		"a firewall's page":              aicontenttest.ActThenStatus(http.StatusForbidden),
-		"a redirect":                     redirect.Acting(),
-		"a proxy that waits no longer":   aicontenttest.LateAct(http.StatusGatewayTimeout, 4*time.Minute),
-		"a service that is down":         aicontenttest.Status(http.StatusServiceUnavailable, "down"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-				srv.FaultOn(aicontent.TranscriptionsStore, 1, fault)
-				q := newJobs(job{ID: "4f1c", File: path})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the first run is interrupted
-				defer cancel()
-				ledger := once.InMemory()
-				_ = work(ctx, worker(t, srv, ledger), q)
-				require.ErrorIs(t, work(t.Context(), worker(t, srv, ledger), q), io.EOF)
-				assert.Equal(t, 1, q.finished, "given up: %v", q.givenUp)
-				time.Sleep(5 * time.Minute) // by then LateAct has acted
-				assert.Len(t, srv.Records(), 1)
-			})
-		})
-	}
-}
-
 // A worker that waits for a record holds up the other jobs. A run that ends because it would wait is no failed run.
 func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
 	path := speech(t)
@@ -186,21 +158,6 @@ func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
 	})
 }
 
-// Somebody has made two records with the job's name. A person must see which one counts: the error has their IDs.
-func TestWorkLeavesRecordsThatItCannotTellApartToAPerson(t *testing.T) {
-	path := speech(t)
-	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		for range 2 {
-			srv.AddTranscription(aicontent.Transcription{Name: "4f1c"})
-		}
-		q := newJobs(job{ID: "4f1c", File: path})
-		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
-		var conflict *aicontent.ConflictError
-		require.ErrorAs(t, q.givenUp["4f1c"], &conflict)
-		assert.Len(t, conflict.IDs, 2)
-	})
-}
-
 func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
@@ -212,33 +169,4 @@ func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 		assert.Equal(t, 1, q.finished)
 		assert.Equal(t, map[string]int{long: 1, "gone": 1, "4f1c": 1}, q.runs)
 	}, aicontenttest.LengthLimits)
-}
-
-// Workers die at any moment, and what they worked on is done by others.
-func TestWorkersThatDieLeaveOneRecordForEachJob(t *testing.T) {
-	path := speech(t)
-	for seed := range uint64(10) {
-		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-			srv.Chaos(seed, 0.3, passing...)
-			q := newJobs(job{ID: "1", File: path}, job{ID: "2", File: path}, job{ID: "3", File: path})
-			ledger := once.Dir(t.TempDir())
-			for range 3 {
-				ctx, kill := context.WithTimeout(t.Context(), 30*time.Second)
-				_ = work(ctx, worker(t, srv, ledger), q)
-				kill()
-			}
-			require.ErrorIs(t, work(t.Context(), worker(t, srv, ledger), q), io.EOF)
-			assert.Equal(t, 3, q.finished, "given up: %v", q.givenUp)
-			time.Sleep(2 * time.Minute) // by then the last LateAct has acted
-			assert.Len(t, srv.Records(), 3)
-		}, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, 20*time.Second))
-	}
-}
-
-// passing are faults after which the same call may succeed.
-var passing = []aicontenttest.Fault{
-	aicontenttest.Status(500, `{"message":"Server Error"}`), aicontenttest.HTMLPage(502), aicontenttest.HTMLPage(200),
-	aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("1"),
-	aicontenttest.ActThenStatus(504), aicontenttest.LateAct(504, time.Minute), aicontenttest.LoseResponse(),
-	aicontenttest.CloseBeforeRead(), aicontenttest.CloseMidResponse(), aicontenttest.TruncatedJSON(),
 }

@@ -1,13 +1,10 @@
 package recipes
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -102,56 +99,15 @@ func TestSaveLeavesNothingOfAPictureThatIsCutOff(t *testing.T) {
 // A proxy in front of a service that is being deployed has a 404 of its own.
 func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
 	folder := t.TempDir()
-	for name, page := range map[string]aicontenttest.Fault{
-		"nginx":          aicontenttest.HTMLPage(http.StatusNotFound),
-		"ingress":        aicontenttest.Status(http.StatusNotFound, "default backend - 404"),
-		"without a word": aicontenttest.Status(http.StatusNotFound, ""),
-	} {
-		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			srv.FaultOn(aicontent.ImagesShow, 1, page)
-			require.ErrorContains(t, mirror(t.Context(), srv.Client(), folder), "image 7: images.show: 404", name)
-			require.Equal(t, []string{"7.png"}, names(t, folder), name)
+	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
+		srv.FaultOn(aicontent.ImagesShow, 1, aicontenttest.HTMLPage(http.StatusNotFound))
+		require.ErrorContains(t, mirror(t.Context(), srv.Client(), folder), "image 7: images.show: 404")
+		require.Equal(t, []string{"7.png"}, names(t, folder))
 
-			require.NoError(t, mirror(t.Context(), srv.Client(), folder))
-			require.Empty(t, names(t, folder), "the service itself says that it is gone")
-		})
-	}
-}
-
-// Whoever ends the walk, or refuses it, may do so with the error of another call: it says nothing of this image.
-func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
-	another := &aicontent.APIError{StatusCode: http.StatusNotFound, Method: http.MethodGet, Path: "/api/v1/images/8"}
-	require.ErrorIs(t, another, aicontent.ErrNotFound)
-	for name, opts := range map[string][]aicontent.Option{
-		"the cause of the context": nil,
-		"a hook": {aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
-			if a.Operation == aicontent.ImagesShow {
-				return nil, another
-			}
-			return nil, nil
-		})},
-		"a middleware": {aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTrip(func(req *http.Request) (*http.Response, error) {
-				if strings.HasSuffix(req.URL.Path, "/7") {
-					return nil, another
-				}
-				return next.RoundTrip(req)
-			})
-		})},
-	} {
-		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-			folder := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
-			if opts == nil {
-				srv.FaultOn(aicontent.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
-			}
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Minute, func() { cancel(another) })
-			require.ErrorContains(t, mirror(ctx, srv.Client(opts...), folder), "image 7: images.show: ", name)
-			assert.Equal(t, []string{"7.png"}, names(t, folder), name)
-		})
-	}
+		require.NoError(t, mirror(t.Context(), srv.Client(), folder))
+		require.Empty(t, names(t, folder), "the service itself says that it is gone")
+	})
 }
 
 func TestMirrorFetchesEachPictureOnceAndRemovesOnlyWhatIsGone(t *testing.T) {

@@ -3,32 +3,14 @@ package recipes
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/stretchr/testify/assert"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
-
-// Illustrate is the code under test.
-func Illustrate(ctx context.Context, names *once.Client, article, headline string) (string, error) {
-	image, _, err := names.Images.Store(ctx, aicontent.ImageStoreParams{
-		Name:        "article " + article,
-		Description: headline,
-		Resolution:  aicontent.Resolution512x512,
-	})
-	if err != nil {
-		return "", err
-	}
-	return image.URL, nil
-}
 
 // onceClient returns what Illustrate is given in production, with a ledger of its own.
 func onceClient(t *testing.T, srv *aicontenttest.Server) *once.Client {
@@ -37,21 +19,6 @@ func onceClient(t *testing.T, srv *aicontenttest.Server) *once.Client {
 		t.Fatal(err)
 	}
 	return names
-}
-
-func TestIllustrateSurvivesAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.FaultOn(aicontent.ImagesStore, 1, aicontenttest.LoseResponse())
-
-		url, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(srv.Records()); n != 1 {
-			t.Errorf("%d images were created and billed; the last is at %s", n, url)
-		}
-	})
 }
 
 // Illustrator is what the newsroom needs from an image service.
@@ -109,49 +76,6 @@ func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
 	}
 }
 
-func TestHalfASlowPictureIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
-			aicontenttest.LatencyOn(aicontent.ImagesDownload, 20*time.Second))
-		srv.FaultOn(aicontent.ImagesDownload, 1, aicontenttest.CloseMidResponse())
-		srv.AddImage(aicontent.Image{ID: "7"})
-		image, err := srv.Client().Images.Show(t.Context(), "7") // is not delayed
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = srv.Client().Images.Download(t.Context(), image, io.Discard)
-		var cutOff *aicontent.DecodeError
-		if !errors.As(err, &cutOff) {
-			t.Error("half a picture is an error, not", err)
-		}
-	})
-}
-
-func TestIllustrateWorksOnEveryDeployment(t *testing.T) {
-	for _, personality := range aicontenttest.Personalities() {
-		synctest.Test(t, func(t *testing.T) {
-			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), personality)
-			_, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
-			if refuses := personality == aicontenttest.SaysNo; refuses != (err != nil) {
-				t.Errorf("%s: err = %v", personality, err)
-			}
-		})
-	}
-}
-
-func TestIllustrateMakesOneImageInAnyOrderOfFaults(t *testing.T) {
-	for seed := range uint64(20) {
-		synctest.Test(t, func(t *testing.T) {
-			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-			srv.Chaos(seed, 0.2) // one request in five meets a fault; a failing test logs the seed
-			_, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
-			if n := len(srv.Records()); n > 1 || err == nil && n == 0 {
-				t.Errorf("%d images were created; err = %v", n, err)
-			}
-		})
-	}
-}
-
 func TestHTTPClientOfTheServerTrustsItsCertificate(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	client, err := aicontent.NewClient(srv.URL, srv.APIKey,
@@ -163,46 +87,5 @@ func TestHTTPClientOfTheServerTrustsItsCertificate(t *testing.T) {
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-func TestRecordInTheEnvelopeOfOurDeploymentIsRead(t *testing.T) {
-	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		r.Header.Set("X-Request-Id", "4711")
-		r.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
-	}))
-	srv.AddImage(aicontent.Image{ID: "7"})
-	image, err := srv.Client().Images.Show(t.Context(), "7")
-	if err != nil || image.Name != "Lighthouse" {
-		t.Error(image, err)
-	}
-}
-
-func TestRecordsCompareByTheirFields(t *testing.T) {
-	srv := aicontenttest.NewServer(t)
-	srv.AddImage(aicontent.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0)})
-	got, err := srv.Client().Images.Show(t.Context(), "7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := aicontent.Image{
-		ID: "7", Name: "Lighthouse", Result: "7.png", URL: srv.URL + "/pictures/7.png",
-		CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0),
-	}
-	assert.True(t, got.Equal(want), "got %s", got.Raw())
-	if diff := cmp.Diff(want, *got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestRequestsShowWhatWasSent(t *testing.T) {
-	srv := aicontenttest.NewServer(t)
-	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: new(true)})
-	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted {
-		t.Error(err)
-	}
-	sent := srv.Requests()[0]
-	if sent.Method != http.MethodPatch || sent.Form.Get("favorite") != "1" || sent.Acted {
-		t.Errorf("%+v", sent)
 	}
 }

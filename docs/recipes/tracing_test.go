@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
@@ -60,33 +58,5 @@ func TestTracingExportsNoQuery(t *testing.T) {
 			}
 		}
 		assert.GreaterOrEqual(t, addresses, 2, "the path is of use, and no secret")
-	}
-}
-
-// A span around each attempt must hide neither that nothing was sent nor that a record may exist.
-func TestTracingKeepsTheOutcomeOfAStore(t *testing.T) {
-	wav := aicontent.FileFromBytes("interview.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	for name, store := range map[string]func(context.Context, *aicontent.Client) error{
-		"an image": storeImage,
-		"an upload": func(ctx context.Context, c *aicontent.Client) error {
-			_, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Interview", File: wav})
-			return err
-		},
-	} {
-		inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-			client := srv.Client(tracing())
-			srv.RefuseConnections(9)
-			err := store(t.Context(), client)
-			var failed *aicontent.CallError
-			require.ErrorAs(t, err, &failed, name)
-			assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), name)
-			assert.Equal(t, 4, failed.Attempts, name)
-			srv.ClearFaults()
-
-			srv.Fault(aicontenttest.LoseResponse())
-			err = store(t.Context(), client)
-			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), name)
-			assert.Len(t, srv.Created(), 1, name)
-		})
 	}
 }

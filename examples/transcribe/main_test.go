@@ -231,18 +231,25 @@ func TestABrokenPipeEndsTheRun(t *testing.T) {
 	assert.Len(t, srv.Records(), 1)
 }
 
-func TestAnInterruptEndsTheProgramAndTheNextRunContinues(t *testing.T) {
+func TestTheNextRunContinuesAfterAnInterruptOrAKill(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal  os.Signal
+		status  int
 		fault   aicontenttest.Fault
-		records int // before the interrupt
-		says    string
+		records int    // before the signal
+		last    string // what the program says at its end
+		says    string // what the next run says
 	}{
 		"while the recording is sent": {
-			syscall.SIGINT, aicontenttest.Stall(aicontenttest.MidUpload), 0, `Made: 1\. Found: 0\.`,
+			syscall.SIGINT, exitInterrupted, aicontenttest.Stall(aicontenttest.MidUpload), 0,
+			"Interrupted: 1.", `Made: 1\. Found: 0\.`,
 		},
 		"while the text is awaited": {
-			syscall.SIGTERM, aicontenttest.Stall(aicontenttest.BeforeResponse), 1, `Made: 0\. Found: 1\.`,
+			syscall.SIGTERM, exitInterrupted, aicontenttest.Stall(aicontenttest.BeforeResponse), 1,
+			"Interrupted: 1.", `Made: 0\. Found: 1\.`,
+		},
+		"killed while the text is awaited": {
+			syscall.SIGKILL, -1, aicontenttest.Stall(aicontenttest.BeforeResponse), 1, "", `Made: 0\. Found: 1\.`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,8 +264,8 @@ func TestAnInterruptEndsTheProgramAndTheNextRunContinues(t *testing.T) {
 				time.Minute, time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(c.signal))
 			_ = cmd.Wait()
-			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
-			assert.Contains(t, stderr.String(), "Interrupted: 1.")
+			assert.Equal(t, c.status, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), c.last)
 			assert.NotContains(t, stderr.String(), "a.wav: ", "the summary says it")
 			requireSum(t, stderr.String())
 

@@ -107,18 +107,6 @@ func TestWhatIsSkippedIsListedAsFailed(t *testing.T) {
 	assert.Contains(t, stderr, "Found: 1.", "a link to a file")
 }
 
-func TestAFolderWhoseNameIsNotUTF8IsTranscribed(t *testing.T) {
-	_, flags := deployment(t)
-	dir, out := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "M\xe4rz"), 0o700); err != nil {
-		t.Skip(err) // macOS does not allow it.
-	}
-	inside := filepath.Join("M\xe4rz", "a.wav")
-	file(t, wav(1), dir, inside)
-	transcribe(t, exitDone, append(flags, "-o", out, dir)...)
-	assert.FileExists(t, filepath.Join(out, filepath.Base(dir), inside+".txt"))
-}
-
 func TestControlCharactersInAFileNameAreQuotedAndNotSent(t *testing.T) {
 	srv, flags := deployment(t)
 	dir, out := folder(t, 1), t.TempDir()

@@ -3,7 +3,6 @@ package openapi
 import (
 	"context"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -203,49 +202,6 @@ func (t tolerant) Run(_ string, scenario func(tolerant)) bool {
 }
 
 func showImage(c *aicontent.Client) { _, _ = c.Images.Show(context.Background(), "7") }
-
-// The forms of responses that deployments were seen to send, and that no personality has, are in the fixtures of the
-// readers.
-func TestFixturesConform(t *testing.T) {
-	list := func(c *aicontent.Client) { _, _ = c.Images.List(t.Context(), aicontent.ImageListParams{}) }
-	update := func(c *aicontent.Client) { _, _ = c.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{}) }
-	for _, fixture := range []struct {
-		folder string
-		status int
-		call   func(*aicontent.Client)
-		names  string
-	}{
-		{"response/testdata/records", 200, showImage,
-			"bare data singular id-text id-uuid id-beyond-2-53 null unknown-members"},
-		{"response/testdata/lists", 200, list,
-			"bare data resource plain-paginator simple-paginator cursor-paginator last-page empty bare-empty"},
-		{"response/testdata/errors", 404, showImage, "message"},
-		{"response/testdata/errors", 422, update, "validator message-object message-object-several"},
-		{"response/testdata/errors", 429, showImage, "too-many"},
-	} {
-		for _, name := range strings.Fields(fixture.names) {
-			body, err := os.ReadFile("../../internal/" + fixture.folder + "/" + name + ".json")
-			require.NoError(t, err)
-			srv := kit.NewServer(t)
-			srv.Fault(kit.Status(fixture.status, string(body)).WithRetryAfter("1"))
-			e, router := sole(t, srv, fixture.call)
-			assert.NoError(t, e.checkResponse(router), "%s/%s: %s", fixture.folder, name, body)
-		}
-	}
-}
-
-// Proxies respond with pages of HTML, whatever the request accepts.
-func TestPagesOfProxiesConform(t *testing.T) {
-	for _, status := range []int{403, 413, 502, 503, 504} {
-		srv := kit.NewServer(t)
-		srv.Fault(kit.HTMLPage(status))
-		e, router := sole(t, srv, func(c *aicontent.Client) {
-			_, err := c.Transcriptions.Show(t.Context(), "7")
-			require.Error(t, err)
-		})
-		assert.NoError(t, e.checkResponse(router), status)
-	}
-}
 
 // A response that no deployment sends must not conform.
 func TestWrongResponsesDoNotConform(t *testing.T) {
