@@ -77,17 +77,3 @@ func TestTheSameSeedGivesTheSamePlans(t *testing.T) {
 	}
 	assert.Positive(t, longer, "some operations meet two faults")
 }
-
-// The look-up is what a client needs that looks before it repeats.
-func TestWhatWasMadeIsFound(t *testing.T) {
-	f, err := NewFaulty(Native, Plan{LostResponse})
-	require.NoError(t, err)
-	defer f.Close()
-	post(f.URL)
-	resp, err := http.Get(f.URL + "/tenant/api/v1/images?search=one+tower")
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	assert.Contains(t, string(text), `"name":"one tower"`)
-}

@@ -142,22 +142,6 @@ func TestWorkThatIsStoppedIsNoFailedRun(t *testing.T) {
 	}, aicontenttest.LatencyOn(aicontent.TranscriptionsStore, time.Minute))
 }
 
-// The service says when: a queue that asks earlier is refused again.
-func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
-	path := speech(t)
-	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {
-		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`)
-		srv.FaultOn(aicontent.TranscriptionsStore, 1, busy.WithRetryAfter("600"))
-		q := newJobs(job{ID: "4f1c", File: path})
-		start := time.Now()
-		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
-		assert.Equal(t, 1, q.finished, "given up: %v", q.givenUp)
-		assert.Equal(t, map[string]int{"4f1c": 2}, q.runs)
-		assert.Equal(t, map[string]int{"4f1c": 1}, q.failed)
-		assert.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
-	})
-}
-
 func TestWorkGivesUpWhatCannotSucceed(t *testing.T) {
 	path := speech(t)
 	inMemory(t, func(t *testing.T, srv *aicontenttest.Server) {

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -52,17 +50,6 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	assert.Zero(t, stored(t, q))
 	assert.Len(t, srv.Records(), 2)
 	assert.Equal(t, 2, uploads(srv))
-}
-
-func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
-	q, srv := newDeployment(t)
-	path := write(t, t.TempDir(), "a.mp3", recording(1))
-	for _, language := range []string{"GB", "DE"} {
-		enqueue(t, "-language", language, path)
-	}
-	startWorker(t, io.Discard)
-	outcome(t, q, 2)
-	assert.Len(t, srv.Records(), 2)
 }
 
 // limitFiles sets the room for files, which an operator does with nats stream edit.
@@ -122,24 +109,6 @@ func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
 	assert.Contains(t, log, "changed while it was queued")
 	assert.Zero(t, stored(t, q))
 	assert.Len(t, jobs(t, q), 1)
-}
-
-// A mute NATS server acknowledges nothing.
-type mute struct{ jetstream.JetStream }
-
-func (mute) PublishMsg(ctx context.Context, _ *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
-// A NATS server that dies acknowledges nothing more of a file that it was receiving.
-func TestLargeFileWhosePartsAreNotAcknowledgedFailsAfterTheTimeOfOnePart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		begin, q := time.Now(), &queue{js: mute{}}
-		_, err := q.put(t.Context(), job{}, strings.NewReader(sized(1, 20_000_000)))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, ackTime, time.Since(begin))
-	})
 }
 
 // A reader calls a function before each read.

@@ -4,14 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
@@ -20,48 +18,24 @@ import (
 
 func TestProducersThatMakeANewQueueAtOnceAllSucceed(t *testing.T) {
 	const count = 4
-	for replicas, start := range map[string]func(){
-		"1": func() { newNode(t, &server.Options{}) },
-		"3": func() { startCluster(t) },
-	} {
-		start()
-		var group sync.WaitGroup
-		for _, path := range recordings(t, count, 500) {
-			group.Go(func() {
-				status, _, errOut := command(t, "produce", "-replicas", replicas, path)
-				assert.Zero(t, status, errOut)
-			})
-		}
-		group.Wait()
-		q, err := openQueue(t.Context(), "", 0)
-		require.NoError(t, err)
-		defer q.close()
-		for seed := range count {
-			j, _, err := q.load(t.Context(), jobID(recording(seed)))
-			require.NoError(t, err)
-			assert.Equal(t, queued, j.State)
-		}
-		assert.Equal(t, replicas, fmt.Sprint(q.chunks.CachedInfo().Config.Replicas))
+	startCluster(t)
+	var group sync.WaitGroup
+	for _, path := range recordings(t, count, 500) {
+		group.Go(func() {
+			status, _, errOut := command(t, "produce", "-replicas", "3", path)
+			assert.Zero(t, status, errOut)
+		})
 	}
-}
-
-// A job may wait for years, and jobs may end for years.
-func TestQueueForgetsNothingButAbandonedFiles(t *testing.T) {
-	q := newQueue(t)
-	for name, age := range map[string]time.Duration{
-		"KV_" + jobsBucket: 0, "KV_" + ledgerBucket: 0, "OBJ_" + filesStore: 30 * 24 * time.Hour,
-	} {
-		stream, err := q.js.Stream(t.Context(), name)
+	group.Wait()
+	q, err := openQueue(t.Context(), "", 0)
+	require.NoError(t, err)
+	defer q.close()
+	for seed := range count {
+		j, _, err := q.load(t.Context(), jobID(recording(seed)))
 		require.NoError(t, err)
-		config := stream.CachedInfo().Config
-		assert.Equal(t, age, config.MaxAge, name)
-		assert.Equal(t, jetstream.DiscardNew, config.Discard, name)
-		assert.Equal(t, jetstream.FileStorage, config.Storage, name)
-		assert.False(t, config.AllowDirect, "%s is read from replicas, which may lag", name)
+		assert.Equal(t, queued, j.State)
 	}
-	workers := q.workers.CachedInfo().Config
-	assert.Equal(t, -1, workers.MaxDeliver, "a job that waits for long must not be dropped")
-	assert.Equal(t, -1, workers.MaxAckPending, "jobs that wait must not block others")
+	assert.Equal(t, 3, q.chunks.CachedInfo().Config.Replicas)
 }
 
 func TestJobThatAnOperatorDeletesDoesNotRun(t *testing.T) {

@@ -24,8 +24,6 @@ func TestWorkerWhoseKeyOrAddressIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
 		text   string
 	}{
 		{aicontent.TranscriptionsList, 401, "Unauthenticated."},
-		{aicontent.TranscriptionsStore, 401, "Unauthenticated."},
-		{aicontent.TranscriptionsList, 403, "This action is unauthorized."},
 		{aicontent.TranscriptionsStore, 403, "This action is unauthorized."},
 		{aicontent.TranscriptionsStore, 404, "No such route."},
 	} {
@@ -108,15 +106,6 @@ func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 	assert.Zero(t, uploads(srv))
 }
 
-func TestRecordOfAKilledRunIsTheResult(t *testing.T) {
-	q, srv := newDeployment(t)
-	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	made := srv.AddTranscription(aicontent.Transcription{Name: jobID(recording(1)), Result: "text"})
-	startWorker(t, io.Discard)
-	assert.Equal(t, aicontent.ID(made.ID), outcome(t, q, 1)["a.mp3"].Record)
-	assert.Zero(t, uploads(srv))
-}
-
 // A worker may be killed after it has saved a result.
 func TestResultOfAKilledRunIsKept(t *testing.T) {
 	q, srv := newDeployment(t)
@@ -175,26 +164,6 @@ func TestJobWhoseMessageComesBeforeTheLeaderHasItsEntryRuns(t *testing.T) {
 	w := &worker{&behind, names, slog.New(slog.DiscardHandler)}
 	require.NoError(t, w.handle(t.Context(), msg))
 	assert.Equal(t, done, jobs(t, q)[jobID(recording(1))].State)
-	assert.Equal(t, 1, uploads(srv))
-}
-
-// The settle time is a quarter of an hour.
-func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
-	q, srv := newDeployment(t)
-	ctx, stop := context.WithCancel(t.Context())
-	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation != aicontent.TranscriptionsStore {
-			return false
-		}
-		stop()
-		return true
-	}, 1, aicontenttest.HTMLPage(504))
-	enqueue(t, write(t, t.TempDir(), "a.mp3", recording(1)))
-	var log safeBuffer
-	assert.Zero(t, run(ctx, []string{"work"}, io.Discard, &log), log.String())
-	assert.Contains(t, log.String(), "finishing the running jobs")
-	assert.Contains(t, log.String(), `level=WARN msg="job waits"`)
-	assert.Equal(t, queued, jobs(t, q)[jobID(recording(1))].State)
 	assert.Equal(t, 1, uploads(srv))
 }
 

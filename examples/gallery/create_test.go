@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -123,25 +122,21 @@ func TestFormSentAgainShowsItsRecord(t *testing.T) {
 
 func TestEditedFormCreatesASecondRecordOnlyIfItsButtonIsPressedAgain(t *testing.T) {
 	for name, field := range map[string]string{"prompt": "description", "size": "resolution", "title": "name"} {
-		for _, restart := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, restart: %t", name, restart), func(t *testing.T) {
-				f := newFixture(t)
-				form := newPicture()
-				f.post(form, fox)
-				if restart {
-					f.restart()
-				}
-				edited := with(fox, field, "512x512") // which may be a prompt too
-				page := f.post(form, edited)
-				says(t, page, alreadySent)
-				says(t, page, "To create another, press the button again.")
-				assert.Len(t, f.service.Records(), 1)
-				assert.Contains(t, f.get(lookAt(t, page)), "<h1>Fox</h1>")
-				assert.False(t, isFixed(page))
-				says(t, f.post(formOf(t, page), edited), created)
-				assert.Len(t, f.service.Records(), 2)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			form := newPicture()
+			f.post(form, fox)
+			f.restart()
+			edited := with(fox, field, "512x512") // which may be a prompt too
+			page := f.post(form, edited)
+			says(t, page, alreadySent)
+			says(t, page, "To create another, press the button again.")
+			assert.Len(t, f.service.Records(), 1)
+			assert.Contains(t, f.get(lookAt(t, page)), "<h1>Fox</h1>")
+			assert.False(t, isFixed(page))
+			says(t, f.post(formOf(t, page), edited), created)
+			assert.Len(t, f.service.Records(), 2)
+		})
 	}
 }
 
@@ -200,19 +195,6 @@ func TestPressesAtTheSameTimeCreateOneRecord(t *testing.T) {
 	}
 }
 
-func TestFormOfADeletedRecordCreatesAnotherAfterTheSettleTime(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		form := newPicture()
-		f.post(form, fox)
-		f.post("/pictures/"+string(f.service.Images()[0].ID)+"/delete", nil)
-		says(f.t, f.post(form, fox), "It was created and billed.")
-		assert.Empty(f.t, f.service.Images())
-		time.Sleep(time.Hour)
-		says(f.t, f.post(form, fox), created)
-		assert.Len(f.t, f.service.Images(), 1)
-	})
-}
-
 // watched is a ledger whose calls first ask for an error.
 type watched struct {
 	once.Ledger
@@ -267,59 +249,4 @@ func TestTwoGalleriesWithOneFolderCreateOneRecordForAForm(t *testing.T) {
 		says(f.t, f.post(form, fox), alreadySent)
 		assert.Len(f.t, f.service.Images(), 1)
 	})
-}
-
-// The next gallery finds the record, or creates it as soon as no earlier request can. An edited title has to wait, too.
-func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T) {
-	for name, test := range map[string]struct {
-		fault  aicontenttest.Fault
-		says   string
-		within time.Duration
-	}{
-		"the record appears": {
-			aicontenttest.Fault{Place: aicontenttest.BeforeResponse, Acts: true}, found, 3 * time.Minute,
-		},
-		"no record appears": {aicontenttest.Stall(aicontenttest.BeforeRead), created, 25 * time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontent.ImagesStore, 1, test.fault)
-				lasting, form := f.ledger, newPicture()
-				var killed atomic.Bool
-				f.ledger = &watched{lasting, works, func() error {
-					if killed.Load() {
-						return errors.New("killed")
-					}
-					return nil
-				}}
-				f.restart()
-				ctx, kill := context.WithCancel(f.t.Context())
-				f.gallery.creating = ctx
-				var pressed sync.WaitGroup
-				pressed.Go(func() { f.post(form, fox) })
-				time.Sleep(time.Minute)
-				killed.Store(true)
-				kill()
-				pressed.Wait()
-				require.True(f.t, f.asked(aicontent.ImagesStore))
-				assert.Empty(f.t, f.service.Images())
-
-				f.ledger = lasting
-				f.restart()
-				began := time.Now()
-				page := f.post(form, fox)
-				says(f.t, page, lookFirst)
-				assert.True(f.t, isFixed(page))
-				edited := f.post(form, with(fox, "name", "Fo"))
-				says(f.t, edited, alreadySent)
-				assert.Equal(f.t, lookAt(f.t, page), lookAt(f.t, edited))
-				for !strings.Contains(page, "Fox · Gallery") {
-					page = f.post(form, fox)
-					require.Less(f.t, time.Since(began), test.within)
-				}
-				says(f.t, page, test.says)
-				assert.Len(f.t, f.service.Images(), 1)
-			}, aicontenttest.LatencyOn(aicontent.ImagesStore, 2*time.Minute))
-		})
-	}
 }

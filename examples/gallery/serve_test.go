@@ -148,25 +148,21 @@ func TestStopEndsUploadsAtOnceAndCreateRequestsAfterTheirGrace(t *testing.T) {
 
 func TestStopWaitsForARecordThatIsBeingCreatedAndShowsIt(t *testing.T) {
 	picture := httpRequest(newPicture(), urlEncoded, fox.Encode())
-	opera := operaRequest(t, newRecording(), 1<<20)
-	for name, request := range map[string]string{"picture": picture, "recording": opera} {
-		for _, leaves := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, visitor leaves: %t", name, leaves), func(t *testing.T) {
-				of, took, text := served(t, func(f *fixture, gallery *pipes) <-chan string {
-					browser := gallery.dial(request)
-					text := response(browser)
-					if leaves {
-						time.Sleep(time.Second)
-						browser.Close()
-					}
-					synctest.Wait()
-					return text
-				}, aicontenttest.LatencyOn(aicontent.ImagesStore, grace/2),
-					aicontenttest.LatencyOn(aicontent.TranscriptionsStore, grace/2))
-				assert.InDelta(t, grace/2, took, float64(2*time.Second))
-				assert.Len(t, of.service.Records(), 1)
-				assert.Equal(t, !leaves, regexpMatch(text, "^HTTP/1.1 303"))
-			})
-		}
+	for _, leaves := range []bool{false, true} {
+		t.Run(fmt.Sprintf("visitor leaves: %t", leaves), func(t *testing.T) {
+			of, took, text := served(t, func(f *fixture, gallery *pipes) <-chan string {
+				browser := gallery.dial(picture)
+				text := response(browser)
+				if leaves {
+					time.Sleep(time.Second)
+					browser.Close()
+				}
+				synctest.Wait()
+				return text
+			}, aicontenttest.LatencyOn(aicontent.ImagesStore, grace/2))
+			assert.InDelta(t, grace/2, took, float64(2*time.Second))
+			assert.Len(t, of.service.Records(), 1)
+			assert.Equal(t, !leaves, regexpMatch(text, "^HTTP/1.1 303"))
+		})
 	}
 }

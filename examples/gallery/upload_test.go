@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -81,15 +80,4 @@ func TestUploadIsPassedOnAsItCameWithItsLengthAndLeavesNoTemporaryFile(t *testin
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	assert.Empty(t, left)
-}
-
-func TestUploadThatTheServiceRefusedIsSentAgainFromItsTemporaryFile(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		f.client = f.service.Client()
-		f.restart()
-		f.service.FaultOn(aicontent.TranscriptionsStore, 2, aicontenttest.Status(429, "slow down"))
-		says(f.t, f.upload(newRecording(), map[string]string{"name": "Opera"}, "opera.wav", recording(2<<20)), created)
-		require.Len(f.t, f.service.Transcriptions(), 1)
-		assert.EqualValues(f.t, 2<<20, f.service.Created()[0].File.Size)
-	})
 }

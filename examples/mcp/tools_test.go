@@ -383,7 +383,6 @@ func TestWordsOfAnyScriptFindTheRecordOfADescription(t *testing.T) {
 			[]string{"Lighthouse in the fog", "lighthouse fog"}},
 		"Маяк в тумане":               {"маяк-в-тумане", []string{"маяк", "МАЯК", "Маяк, тумане"}},
 		"霧の中の灯台":                      {"霧の中の灯台", []string{"灯台"}},
-		"किताब और चाय":                {"किताब-और-चाय", []string{"किताब"}},
 		"Heart ❤️ of 100%_stone":      {"heart-of-100-stone", []string{"heart of 100% stone", "100%_"}},
 		strings.Repeat("Туман ", 100): {strings.Repeat("туман-", 10), []string{"ТУМАН туман"}},
 	} {
@@ -395,12 +394,10 @@ func TestWordsOfAnyScriptFindTheRecordOfADescription(t *testing.T) {
 				assert.Regexp(t, "^mcp-"+c.words+"-[0-9a-f]{32}$", created.Name)
 				assert.LessOrEqual(t, utf8.RuneCountInString(created.Name), 128)
 				assert.False(t, a.mustCreate(t, "create_image", arguments).Billed)
-				srv.AddImage(aicontent.Image{Name: strings.ToLower(description)}) // of a person
 				srv.AddImage(aicontent.Image{Name: "Harbor"})
 				for _, search := range append(c.searches, description, created.Name) {
 					list := a.must(t, "list_images", map[string]any{"name": search})
 					assert.Contains(t, list, created.Name, search)
-					assert.Equal(t, search != created.Name, strings.Contains(list, `"id":"2"`), search)
 					assert.NotContains(t, list, "Harbor", search)
 				}
 			})

@@ -169,16 +169,6 @@ func TestFiveServiceFailuresInARowEndTheRunAndBadRecordingsDoNot(t *testing.T) {
 	}
 }
 
-func TestARecordingPutOffDoesNotHideAnOutage(t *testing.T) {
-	down, later := &recording{err: &aicontent.APIError{StatusCode: 429}}, &recording{err: errLater}
-	j := new(job)
-	for range maxInRow - 1 {
-		assert.NoError(t, j.verdict(down))
-		assert.NoError(t, j.verdict(later))
-	}
-	assert.EqualError(t, j.verdict(down), "5 in a row failed")
-}
-
 func TestAFileThatChangesMakesNoRecord(t *testing.T) {
 	long := wav(1) + strings.Repeat("\x00", 4<<20)
 	path := file(t, long, t.TempDir(), "a.wav")
@@ -242,40 +232,6 @@ func TestNothingThatIsThereIsOverwritten(t *testing.T) {
 	}
 	assert.Equal(t, 2, stores(srv))
 	assert.Equal(t, []string{"0.wav.txt", "1.wav.txt", "2.wav.txt"}, names(t, out))
-}
-
-func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
-	srv, flags := deployment(t)
-	dir := folder(t, 1)
-	name, day := recordOf(t, filepath.Join(dir, "0.wav")), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for id, created := range map[aicontent.ID]time.Time{"9": day, "10": day, "8": day.Add(time.Second)} {
-		text := "text " + string(id)
-		srv.AddTranscription(aicontent.Transcription{ID: id, Name: name, Result: text, CreatedAt: created})
-	}
-	srv.AddTranscription(aicontent.Transcription{ID: "1", Name: name + "0", Result: "another"})
-	stdout, stderr := transcribe(t, exitDone, append(flags, dir)...)
-	assert.Regexp(t, `: found, id (8|9|10)\n`, stderr)
-	again, _ := transcribe(t, exitDone, append(flags, dir)...)
-	assert.Equal(t, stdout, again, "a text that changes with each run cannot be saved")
-	assert.Zero(t, stores(srv))
-}
-
-func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
-	srv, flags := deployment(t)
-	dir, out := folder(t, 1), t.TempDir()
-	flags = append(flags, "-o", out, dir)
-	transcribe(t, exitDone, flags...)
-	text := contentOf(t, out, filepath.Base(dir), "0.wav.txt")
-	record := srv.Transcriptions()[0]
-	params := aicontent.TranscriptionUpdateParams{Name: new("transcribe-another"), Result: new("Another text.")}
-	_, err := srv.Client().Transcriptions.Update(t.Context(), record.ID, params)
-	require.NoError(t, err)
-	_, stderr := transcribe(t, exitSomeFailed, flags...)
-	assert.Contains(t, stderr, "another name")
-	assert.Contains(t, stderr, "the text was made as "+record.Name+", id "+string(record.ID))
-	assert.NotContains(t, stderr, "Run it again", "it would fail again")
-	assert.Equal(t, text, contentOf(t, out, filepath.Base(dir), "0.wav.txt"))
-	assert.Equal(t, 1, stores(srv))
 }
 
 func TestOtherRecordingsComeBeforeOneThatHasToWait(t *testing.T) {

@@ -77,8 +77,6 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"message":"no"}`)
 	case "503":
 		w.WriteHeader(http.StatusServiceUnavailable)
-	case "page":
-		_, _ = io.WriteString(w, "<title>Portal</title>")
 	case "redirect":
 		http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
 	case "large":
@@ -86,10 +84,6 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "cut":
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"id"`)
-	case "switch":
-		w.Header().Set("Connection", "upgrade")
-		w.Header().Set("Upgrade", "x")
-		w.WriteHeader(http.StatusSwitchingProtocols)
 	case "reset":
 		if nc, _, err := w.(http.Hijacker).Hijack(); err == nil {
 			nc.Close()
@@ -140,7 +134,7 @@ func (s *service) finish(c *aicontent.Client) {
 	s.Close()
 }
 
-var kinds = []string{"", "422", "503", "page", "redirect", "large", "cut", "switch", "reset", "early"}
+var kinds = []string{"", "422", "503", "redirect", "large", "cut", "reset", "early"}
 
 // files are the ways to hand over an upload, each with size bytes of audio.
 func files(t *testing.T, size int) map[string]func() aicontent.File {
@@ -149,10 +143,8 @@ func files(t *testing.T, size int) map[string]func() aicontent.File {
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
 	return map[string]func() aicontent.File{
-		"path":   func() aicontent.File { return aicontent.FileFromPath(path) },
-		"fs":     func() aicontent.File { return aicontent.FileFromFS(os.DirFS(filepath.Dir(path)), "a.wav") },
-		"bytes":  func() aicontent.File { return aicontent.FileFromBytes("a.wav", data) },
-		"seeker": func() aicontent.File { return aicontent.FileFromReader("a.wav", bytes.NewReader(data)) },
+		"path":  func() aicontent.File { return aicontent.FileFromPath(path) },
+		"bytes": func() aicontent.File { return aicontent.FileFromBytes("a.wav", data) },
 		"reader": func() aicontent.File {
 			return aicontent.FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data)))
 		},
