@@ -7,12 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// onceClient returns what Illustrate is given in production, with a ledger of its own.
+// onceClient returns a client of package once with a ledger of its own.
 func onceClient(t *testing.T, srv *aicontenttest.Server) *once.Client {
 	names, err := once.New(srv.Client(), once.InMemory())
 	if err != nil {
@@ -87,5 +90,22 @@ func TestHTTPClientOfTheServerTrustsItsCertificate(t *testing.T) {
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRecordsCompareByTheirFields(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	srv.AddImage(aicontent.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0)})
+	got, err := srv.Client().Images.Show(t.Context(), "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := aicontent.Image{
+		ID: "7", Name: "Lighthouse", Result: "7.png", URL: srv.URL + "/pictures/7.png",
+		CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0),
+	}
+	assert.True(t, got.Equal(want), "got %s", got.Raw())
+	if diff := cmp.Diff(want, *got); diff != "" {
+		t.Error(diff)
 	}
 }
