@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -107,6 +108,11 @@ func piped(t *testing.T, serve func(nc net.Conn), opts ...Option) *Client {
 	c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, opts...)
 	require.NoError(t, err)
 	return c
+}
+
+// debugging is a log of everything.
+func debugging(w io.Writer) Option {
+	return WithLogger(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
 }
 
 // respondingBody responds with a status and a body.

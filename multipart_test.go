@@ -26,7 +26,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
@@ -109,18 +108,12 @@ func TestUploadsThatBreakOffBeforeTheDelimiterAreSentAgain(t *testing.T) {
 		outcome Outcome
 		text    string
 	}{
-		"bytes at once":       {func() File { return memory }, 0, 3, OutcomeNotExecuted, during},
-		"bytes soon":          {func() File { return memory }, 10, 3, OutcomeNotExecuted, during},
-		"bytes in the middle": {func() File { return memory }, 50, 3, OutcomeNotExecuted, during},
-		"bytes in the end":    {func() File { return memory }, 99, 3, OutcomeNotExecuted, during},
-		"bytes in the delimiter": {func() File { return memory }, 100, 1, OutcomeUnknown,
-			""},
-		"a seeker at once":       {seeker, 0, 3, OutcomeNotExecuted, during},
+		"bytes in the middle":    {func() File { return memory }, 50, 3, OutcomeNotExecuted, during},
+		"bytes in the delimiter": {func() File { return memory }, 100, 1, OutcomeUnknown, ""},
 		"a seeker in the middle": {seeker, 50, 3, OutcomeNotExecuted, during},
-		"a reader at once": {reader, 0, 3, OutcomeNotExecuted,
-			during}, // only its first bytes were read, and they are kept
-		"a reader soon":            {reader, 10, 1, OutcomeNotExecuted, once},
-		"a reader, nearly in full": {reader, 99, 1, OutcomeNotExecuted, once},
+		// Only its first bytes were read, and they are kept.
+		"a reader at once": {reader, 0, 3, OutcomeNotExecuted, during},
+		"a reader soon":    {reader, 10, 1, OutcomeNotExecuted, once},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -149,85 +142,6 @@ func TestUploadsThatBreakOffBeforeTheDelimiterAreSentAgain(t *testing.T) {
 		})
 		require.NoError(t, transcribe(t.Context(), u.Client, memory), "a short fault")
 		assert.Equal(t, []int{2, 1}, []int{u.sends, u.whole})
-	})
-}
-
-// A record is a record, even if it comes before the service has read the file.
-func TestEarlyRecordIsASuccess(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
-			_, _ = io.CopyN(io.Discard, r, 1000)
-			_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", `{"id":7}`))
-		})
-		assert.NoError(t, transcribe(t.Context(), u.Client, inMemory(fileSize)))
-	})
-}
-
-// A stall ends the attempt and costs nothing, whether the network or the file stands still.
-func TestUploadThatStallsIsNotExecuted(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		file func(stuck chan struct{}) File
-		opts []CallOption
-		text string
-		took time.Duration
-	}{
-		"the network": {
-			func(chan struct{}) File { return inMemory(fileSize) }, nil,
-			"no progress for 1m0s (WithStallTimeout)", 3 * time.Minute,
-		},
-		"the file": {
-			func(stuck chan struct{}) File { return FileFromFS(stallingFS{stuck}, "a.wav") }, nil,
-			"no progress for 1m0s (WithStallTimeout)", 3 * time.Minute,
-		},
-		"by option": {
-			func(chan struct{}) File { return inMemory(fileSize) }, []CallOption{WithStallTimeout(time.Second)},
-			"no progress for 1s", 3 * time.Second,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				stuck := make(chan struct{})
-				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
-					_, _ = io.CopyN(io.Discard, r, 1<<20)
-					_, _ = r.WriteTo(blocked{t.Context()})
-				})
-				start := time.Now()
-				err := transcribe(t.Context(), u.Client, row.file(stuck), row.opts...)
-				assert.ErrorContains(t, err, row.text)
-				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-				assert.InDelta(t, row.took, time.Since(start), float64(time.Second))
-				require.ErrorAs(t, err, new(*engine.TimeoutError))
-				assert.NotErrorIs(t, err, context.DeadlineExceeded)
-				close(stuck)
-			})
-		})
-	}
-}
-
-// blocked takes nothing until its context ends.
-type blocked struct{ ctx context.Context }
-
-func (b blocked) Write([]byte) (int, error) {
-	<-b.ctx.Done()
-	return 0, b.ctx.Err()
-}
-
-// The end of the context in the middle of an upload leaves nothing behind.
-func TestContextEndsAnUpload(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := contextAfter(t, time.Second)
-		defer cancel()
-		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
-			_, _ = io.CopyN(io.Discard, r, 1<<20)
-			_, _ = r.WriteTo(blocked{t.Context()})
-		})
-		err := transcribe(ctx, u.Client, inMemory(fileSize))
-		assert.ErrorIs(t, err, errUserLeft)
-		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
-		assert.Equal(t, 1, u.sends)
 	})
 }
 
@@ -320,7 +234,6 @@ func TestReadersThatCannotBeSentAreRefusedAtOnce(t *testing.T) {
 		file.Size = size
 		return file
 	}
-	var noBuffer *bytes.Buffer
 	var noFile *os.File
 	pdf := FileFromBytes("a.wav", []byte("%PDF-1.7"))
 	const (
@@ -331,20 +244,15 @@ func TestReadersThatCannotBeSentAreRefusedAtOnce(t *testing.T) {
 		file         File
 		reason, hint string
 	}{
-		"no reader":       {FileFromReader("a.wav", nil), "is required", how},
-		"no constructor":  {File{Name: "a.wav"}, "is required", how},
-		"no path":         {FileFromPath(""), "must have a file name in UTF-8", ""},
-		"a nil buffer":    {FileFromReader("a.wav", noBuffer), "cannot be read: it panicked: ", ""},
-		"a nil file":      {FileFromReader("a.wav", noFile), "cannot be read: invalid argument", ""},
-		"a negative size": {sized(-1), "must have a Size of at least 0, which means unknown", ""},
-		"a wrong size":    {sized(99), "has 100 bytes, but its Size says 99", ""},
-		"a PDF":           {pdf, "must be an audio file, but it is a PDF", waived},
-		"a gzip file": {FileFromBytes("a.wav", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00")),
-			"must be an audio file, but it is ", waived},
-		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty",
-			waived},
-		"used before": {used, "cannot be read: the reader was used by an earlier call, and cannot be rewound",
-			""},
+		"no reader":         {FileFromReader("a.wav", nil), "is required", how},
+		"no constructor":    {File{Name: "a.wav"}, "is required", how},
+		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: invalid argument", ""},
+		"a negative size":   {sized(-1), "must have a Size of at least 0, which means unknown", ""},
+		"a wrong size":      {sized(99), "has 100 bytes, but its Size says 99", ""},
+		"a PDF":             {pdf, "must be an audio file, but it is a PDF", waived},
+		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", waived},
+		"used before": {used,
+			"cannot be read: the reader was used by an earlier call, and cannot be rewound", ""},
 	} {
 		err := transcribe(t.Context(), c, row.file)
 		var invalid *ValidationError
@@ -535,16 +443,6 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 	}
 }
 
-// With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
-func TestStoreRequestsHaveNoGetBody(t *testing.T) {
-	t.Parallel()
-	s := script(fakes.OK(fakes.StoredImage))
-	for i, op := range []string{"images.store", "transcriptions.store"} {
-		require.NoError(t, allTen(over(t, s))[op](t.Context()))
-		assert.Nil(t, s.Sent[i].GetBody)
-	}
-}
-
 // A server that sends its status before it has read the file must not have an upload cut off that still moves: the
 // record would be lost, although it was created. The wait begins with the last byte of the request.
 func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
@@ -613,28 +511,6 @@ func TestFileThatIsGoneAtTheNextAttemptEndsTheCall(t *testing.T) {
 	assert.Len(t, s.Asked, 2)
 }
 
-// A reader that can seek can be sent again after any response, and after a transport that panicked.
-func TestReadersAreReleased(t *testing.T) {
-	t.Parallel()
-	s := script(fakes.Respond(429, ``), fakes.OK(fakes.StoredImage))
-	file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
-	require.NoError(t, transcribe(t.Context(), over(t, s, WithRetryPolicy(quick)), file))
-	require.Len(t, s.Bodies, 2)
-	assert.Equal(t, s.Bodies[0], s.Bodies[1])
-
-	panics := true
-	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		_, _ = io.ReadFull(r.Body, make([]byte, 400))
-		if panics {
-			panic("the transport is at fault")
-		}
-		return fakes.OK(fakes.StoredImage)(r)
-	}))
-	assert.Panics(t, func() { _ = transcribe(t.Context(), c, file) })
-	panics = false
-	assert.NoError(t, transcribe(t.Context(), c, file))
-}
-
 // A reader that is used up must not turn a 429 into an upload of nothing. It is to blame only where a file that can be
 // read again would have been sent again.
 func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
@@ -650,11 +526,8 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 		reason string // why there is no further attempt, if the error says it
 	}{
 		"overloaded":                      {fakes.Respond(429, ``), policy, blamed},
-		"overloaded for a while":          {fakes.Respond(429, ``, "Retry-After", "1"), policy, blamed},
 		"overloaded for hours":            {fakes.Respond(429, ``, "Retry-After", "7200"), policy, tooFar},
 		"the only attempt":                {fakes.Respond(429, ``), WithRetryPolicy(oneAttempt), ""},
-		"refused":                         {fakes.Respond(422, ``), policy, ""},
-		"broken":                          {fakes.Respond(500, ``), policy, ""},
 		"the key is refused":              {fakes.Respond(401, ``), policy, ""},
 		"the key is refused, another one": {fakes.Respond(401, ``), rotating(), blamed},
 		"lost":                            {fakes.Lose, policy, ""},
