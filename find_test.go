@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,29 +88,19 @@ func TestFindByNameTellsWhetherTheRecordMayBeThere(t *testing.T) {
 	}{
 		"the list is refused":   {fakes.Respond(401, `{"message":"Unauthenticated."}`), nil, OutcomeUnknown, false, ""},
 		"the list is lost":      {fakes.Lose, nil, OutcomeUnknown, true, ""},
-		"the list is a page":    {list(`<html>`), nil, OutcomeUnknown, true, ""},
 		"the list is not there": {fakes.Respond(404, `{}`), nil, OutcomeUnknown, false, "is the base URL"},
 		"a proxy's word of the list": {fakes.Respond(404, `<html>deploying`), nil, OutcomeUnknown, true,
 			"is the base URL"},
 		"something else in the list": {list(`{"data":[7,{"id":1,"name":"m"}]}`), nil, OutcomeUnknown, false, ""},
-		"no ID that is known":        {list(`{"data":[{"uuid":"a","name":"n"}]}`), nil, OutcomeUnknown, false, ""},
 		"no name that is known":      {list(`{"data":[{"id":7}]}`), nil, OutcomeUnknown, false, ""},
 		"neither, beside a record": {list(`{"data":[{"id":7,"name":"m"},{"key":7,"title":"n"}]}`), nil,
 			OutcomeUnknown, false, ""},
 		"an error beside an empty list": {list(`{"data":[],"error":"the index is not available"}`), nil,
 			OutcomeUnknown, false, ""},
-		"an error as the status": {list(`{"status":"error","data":[]}`), nil, OutcomeUnknown, false, ""},
 		"an error beside a record": {list(`{"data":[{"id":1,"name":"m"}],"errors":["a shard timed out"]}`),
 			nil, OutcomeUnknown, true, ""},
-		"no list":              {list(`{"data":null}`), nil, OutcomeUnknown, false, ""},
-		"no list, and a total": {list(`{"data":null,"meta":{"total":1}}`), nil, OutcomeUnknown, false, ""},
-		"no list, and two totals": {list(`{"data":null,"total":0,"meta":{"total_count":1}}`), nil,
-			OutcomeUnknown, false, ""},
+		"no list": {list(`{"data":null}`), nil, OutcomeUnknown, false, ""},
 		"more, and the same page again": {list(`{"data":[{"id":1,"name":"m"}],"has_more":true}`), nil,
-			OutcomeUnknown, false, ""},
-		"a total, and the same page again": {list(`{"data":[{"id":1,"name":"m"}],"total":2}`), nil, OutcomeUnknown,
-			false, ""},
-		"a link to the page itself": {list(`{"data":[{"id":1,"name":"m"}],"next_page_url":"?page=1"}`), nil,
 			OutcomeUnknown, false, ""},
 		"a full page, and no word of more": {list(full + `{"id":2,"name":"m"}]}`), nil, OutcomeUnknown, false,
 			"pagination"},
@@ -122,7 +111,6 @@ func TestFindByNameTellsWhetherTheRecordMayBeThere(t *testing.T) {
 		"listed, Show has another name": {listed("7"), fakes.OK(`{"data":{"id":7,"name":"m"}}`),
 			OutcomeExecuted, true, unseen + `: its name is "m"`},
 		"listed, Show fails":                {listed("7"), fakes.Respond(500, ``), OutcomeExecuted, true, ""},
-		"listed, Show is lost":              {listed("7"), fakes.Lose, OutcomeExecuted, true, ""},
 		"listed, Show is a page":            {listed("7"), fakes.OK(`<html>`), OutcomeExecuted, true, ""},
 		"listed under what cannot be an ID": {listed("7 8"), nil, OutcomeExecuted, false, unseen},
 		"listed twice, under two IDs": {list(`[{"id":1,"name":"n"},{"id":2,"name":"n"}]`), nil, OutcomeExecuted,
@@ -227,20 +215,15 @@ func TestFindByNameMissesNoRecordThatDeletionsMove(t *testing.T) {
 		"the total shrinks":            {moved, 2, shorter},
 		"found, and the total shrinks": {fakes.Responses{page(1, 2, 4, a, wanted), page(2, 2, 3, d)}, 2, ""},
 		"counted without the search":   {fakes.Responses{page(1, 1, 500, a), page(2, 1, 500)}, 2, none},
-		"pages counted without it":     {fakes.Responses{page(1, 50, 5000)}, 1, none},
 		"counted, and more follow": {fakes.Responses{page(1, 1, 500, a), page(2, 1, 500, wanted), page(3, 1, 500)},
 			3, ""},
 		"has_more": {fakes.Responses{more, fakes.OK(`{"data":[` + wanted + `],"has_more":false}`)},
 			2, ""},
-		"has_more, and nothing does": {fakes.Responses{more, fakes.OK(`{"data":[]}`)}, 2, none},
-		"a total in a header":        {fakes.Responses{counted(a), counted(wanted)}, 2, ""},
-		"a Link header":              {fakes.Responses{linked, fakes.OK(`[` + wanted + `]`)}, 2, ""},
-		"none, and one is counted":   {fakes.Responses{fakes.OK(`{"data":[],"total":1}`)}, 1, none},
-		"as many as the total":       {fakes.Responses{page(1, 2, 3, a, b), page(2, 2, 3, d)}, 2, none},
-		"more than the total":        {fakes.Responses{page(1, 1, 1, a, b)}, 1, none},
-		"no total":                   {fakes.Responses{page(1, 2, 0, a, b), page(2, 2, 0, d)}, 2, none},
-		"fewer pages than told":      {fakes.Responses{page(1, 3, 0, a), page(2, 2, 0, b)}, 2, shorter},
-		"it moves onto the next":     {fakes.Responses{page(1, 2, 0, b, wanted), page(2, 2, 0, d, wanted)}, 2, ""},
+		"a total in a header":    {fakes.Responses{counted(a), counted(wanted)}, 2, ""},
+		"a Link header":          {fakes.Responses{linked, fakes.OK(`[` + wanted + `]`)}, 2, ""},
+		"as many as the total":   {fakes.Responses{page(1, 2, 3, a, b), page(2, 2, 3, d)}, 2, none},
+		"fewer pages than told":  {fakes.Responses{page(1, 3, 0, a), page(2, 2, 0, b)}, 2, shorter},
+		"it moves onto the next": {fakes.Responses{page(1, 2, 0, b, wanted), page(2, 2, 0, d, wanted)}, 2, ""},
 	} {
 		s := script(row.pages...)
 		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -328,53 +311,4 @@ func TestFindByNameLeavesOutTheFiltersOfTheClient(t *testing.T) {
 		assert.Equal(t, "no-cache", r.Header.Get("Cache-Control"), "a cache does not know what is there now")
 		assert.Equal(t, "5", r.Header.Get("X-Tenant"))
 	}
-}
-
-// A search is retried as a list is, also with another key.
-func TestFindByNameIsRetried(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		list     func(*http.Request) (*http.Response, error)
-		error    any
-		requests int
-	}{
-		"429 for an hour": {fakes.Respond(429, ``, "Retry-After", "3600"), new(*APIError), 1},
-		"503 for an hour": {fakes.Respond(503, ``, "Retry-After", "3600"), new(*APIError), 1},
-		"401":             {fakes.Respond(401, ``), new(*APIError), 1},
-		"403":             {fakes.Respond(403, `{"message":"Forbidden"}`), new(*APIError), 1},
-		"429":             {fakes.Respond(429, ``), new(*APIError), 4},
-		"an HTML page":    {fakes.OK(`<html>`), new(*DecodeError), 1},
-		"no network":      {fakes.Lose, new(*CallError), 4},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := script(row.list)
-			err := findN(t.Context(), over(t, s))
-			require.ErrorAs(t, err, row.error, name)
-			assert.ErrorContains(t, err, "images.findByName: ", name)
-			assert.Len(t, s.Asked, row.requests, name)
-		})
-	}
-	l := &fakes.Ledger{Names: []string{"n"}, List: func(n int) (*http.Response, error) {
-		if n == 1 {
-			return fakes.Respond(401, ``)(nil)
-		}
-		return nil, nil
-	}}
-	require.NoError(t, findN(t.Context(), over(t, l, rotating())))
-	assert.Len(t, l.Searches, 2)
-}
-
-// A conflict is known from what was read: another question to a key source could wait, or fail, after the call's work
-// is done.
-func TestConflictDoesNotAskTheKeySource(t *testing.T) {
-	t.Parallel()
-	source := keys(func(n int) (string, error) {
-		assert.Equal(t, 1, n, "for the list alone")
-		return fakes.Key, nil
-	})
-	list := fakes.OK(`{"data":[{"id":"a-` + fakes.Key + `","name":"n"},{"id":8,"name":"n"}],"total":2}`)
-	err := findN(t.Context(), over(t, fakes.RoundTripper(list), source))
-	var conflict *ConflictError
-	require.ErrorAs(t, err, &conflict)
-	assert.Equal(t, []ID{"a-[API key]", "8"}, conflict.IDs)
 }

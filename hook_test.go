@@ -3,7 +3,6 @@ package aicontent
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -238,26 +237,6 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 	}
 }
 
-// No key is fetched for an attempt that cannot follow, and none is announced.
-func TestNoKeyIsFetchedAfterTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	source := keys(func(n int) (string, error) {
-		assert.Equal(t, 1, n)
-		return fakes.Key, nil
-	})
-	refused := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		cancel()
-		return fakes.Respond(401, `{}`)(r)
-	})
-	o := &observer{}
-	err := showSeven(ctx, over(t, refused, source, WithAttemptHook(o.hook)))
-	require.ErrorIs(t, err, ErrUnauthorized)
-	assert.ErrorIs(t, err, context.Canceled)
-	require.Len(t, o.results, 1)
-	assert.False(t, o.results[0].WillRetry)
-}
-
 // A package on top of the client notes a request in a hook of the call, and must be the last to refuse it.
 func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 	t.Parallel()
@@ -334,32 +313,6 @@ func TestLogHasALineForEachAttempt(t *testing.T) {
 	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 }
 
-// The log tells how much of a request went out: an upload that stops at the same byte each time has a limit in its way.
-func TestLogHasTheBytesThatWereSent(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := deployment(t, fakes.RespondToAll, WithLogger(logger))
-	require.NoError(t, transcribe(t.Context(), c, inMemory(1000)))
-	var line struct{ Level, Msg, Sent any }
-	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
-	assert.Equal(t, "DEBUG", line.Level)
-	assert.Equal(t, "aicontent attempt", line.Msg)
-	assert.EqualValues(t, 1000, line.Sent)
-}
-
-// A metric that counts errors by their kind must not count another call's error for this attempt.
-func TestResultsOfARefusedAttemptMatchOnlyTheRefusalsOwnErrors(t *testing.T) {
-	t.Parallel()
-	o := &observer{}
-	refuse := refusing(fmt.Errorf("%w: %w", &APIError{StatusCode: 404}, errUserLeft))
-	require.Error(t, showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Lose), WithAttemptHook(o.hook), refuse)))
-	require.Len(t, o.results, 1)
-	assert.ErrorIs(t, o.results[0].Err, errUserLeft)
-	assert.NotErrorIs(t, o.results[0].Err, ErrNotFound)
-	assert.Equal(t, OutcomeNotExecuted, o.results[0].Outcome)
-}
-
 // The text of an attempt's error is that of a call with this attempt alone.
 func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
 	t.Parallel()
@@ -384,24 +337,4 @@ func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(o.results[2].Err))
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(o.results[1].Err))
 	assert.True(t, Retryable(o.results[0].Err))
-}
-
-// The error of a hook may name the key that the service has refused, and other hooks log it.
-func TestARefusedKeyIsMaskedInTheErrorOfAHook(t *testing.T) {
-	t.Parallel()
-	var told []string
-	tell := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
-		return func(res AttemptResult) { told = append(told, res.Err.Error()) }, nil
-	})
-	refuse := WithAttemptHook(func(_ context.Context, a Attempt) (func(AttemptResult), error) {
-		if a.Number == 1 {
-			return nil, nil
-		}
-		return nil, errors.New("no second attempt for key-number-1")
-	})
-	_, err := over(t, script(fakes.Respond(401, `{}`)), rotating(), tell, refuse).Images.Show(t.Context(), "7")
-	require.ErrorIs(t, err, ErrUnauthorized)
-	require.Len(t, told, 2)
-	assert.Contains(t, told[1], "no second attempt")
-	assert.NotContains(t, told[1]+err.Error(), "key-number-1")
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -37,19 +36,17 @@ func TestWithResponseIsRefusedForAClient(t *testing.T) {
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		option Option
-		field  string
-		text   string
-	}{
+	type row struct {
+		option      Option
+		field, text string
+	}
+	rows := map[string]row{
 		"nil http client":         {WithHTTPClient(nil), "http_client", "must not be nil"},
 		"nil key source":          {WithAPIKeySource(nil), "api_key_source", "must not be nil"},
 		"user agent of two lines": {WithUserAgent("gallery\r\nX-Evil: 1"), "user_agent", "must be one line"},
 		"update by POST":          {WithUpdateMethod(http.MethodPost), "update_method", "PATCH or PUT"},
-		"update in lower case":    {WithUpdateMethod("patch"), "update_method", "PATCH or PUT"},
 		"update by nothing":       {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
 		"no response at all":      {WithMaxResponseSize(0), "max_response_size", "above 0"},
-		"less than nothing":       {WithMaxResponseSize(-1), "max_response_size", "above 0"},
 		"negative timeout":        {WithResponseTimeout(-time.Second), "response_timeout", "at least 1ms"},
 		"negative stall timeout":  {WithStallTimeout(-1), "stall_timeout", "at least 1ms"},
 		"negative attempts":       {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
@@ -63,34 +60,21 @@ func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},
-		"a form name with a NUL":   {WithFormField("a\x00", "v"), "form_field", "control"},
-		"Authorization":            {WithHeader("Authorization", "Bearer other"), "header", "set by the SDK"},
-		"authorization":            {WithHeader("authorization", "Bearer other"), "header", "set by the SDK"},
-		"AUTHORIZATION":            {WithHeader("AUTHORIZATION", "Bearer other"), "header", "set by the SDK"},
-		"Host":                     {WithHeader("Host", "other"), "header", "set by the SDK"},
-		"Content-Type":             {WithHeader("Content-Type", "text/plain"), "header", "set by the SDK"},
-		"content-length":           {WithHeader("content-length", "1"), "header", "set by the SDK"},
-		"Transfer-Encoding":        {WithHeader("Transfer-Encoding", "chunked"), "header", "set by the SDK"},
-		"Trailer":                  {WithHeader("Trailer", "X"), "header", "set by the SDK"},
-		"Connection":               {WithHeader("Connection", "upgrade"), "header", "set by the SDK"},
-		"Upgrade":                  {WithHeader("Upgrade", "websocket"), "header", "set by the SDK"},
-		"Expect":                   {WithHeader("expect", "100-continue"), "header", "set by the SDK"},
-		"TE":                       {WithHeader("TE", "trailers"), "header", "set by the SDK"},
-		"Proxy-Authorization":      {WithHeader("Proxy-Authorization", "Basic x"), "header", "set by the SDK"},
-		"Proxy-Connection":         {WithHeader("proxy-connection", "close"), "header", "set by the SDK"},
-		"Keep-Alive":               {WithHeader("Keep-Alive", "timeout=5"), "header", "set by the SDK"},
 		"a header without name":    {WithHeader("", "v"), "header", "HTTP header name"},
 		"a header with a space":    {WithHeader("X Y", "v"), "header", "HTTP header name"},
-		"a header with a colon":    {WithHeader("X-Y:", "v"), "header", "HTTP header name"},
 		"a header with a break":    {WithHeader("X\r\nY", "v"), "header", "HTTP header name"},
 		"a header with an umlaut":  {WithHeader("X-Ü", "v"), "header", "HTTP header name"},
 		"a value with a NUL":       {WithHeader("X-Token", "hunter2\x00"), "X-Token", "must be one line"},
-		"a value with a DEL":       {WithHeader("X-Token", "hunter2\x7f"), "X-Token", "must be one line"},
 		"a value behind a space":   {WithHeader("X-Token", " hunter2"), "X-Token", "must be one line"},
-		"a value before a tab":     {WithHeader("X-Token", "hunter2\t"), "X-Token", "must be one line"},
 		"a value of two lines":     {WithHeader("X-Token", "hunter2\r\nX-Evil: 1"), "X-Token", "must be one line"},
-		"a value with a newline":   {WithHeader("x-token", "hunter2\n"), "X-Token", "must be one line"},
+	}
+	for _, name := range []string{
+		"Authorization", "authorization", "Host", "Content-Type", "content-length", "Transfer-Encoding", "Trailer",
+		"Connection", "Upgrade", "expect", "TE", "Proxy-Authorization", "proxy-connection", "Keep-Alive",
 	} {
+		rows[name] = row{WithHeader(name, "x"), "header", "set by the SDK"}
+	}
+	for name, tt := range rows {
 		t.Run(name, func(t *testing.T) {
 			check := func(err error) {
 				var invalid *ValidationError
@@ -206,26 +190,6 @@ func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, []string{"application/vnd.content.v1+json"}, (*requests)[0].header["Accept"])
 	assert.Equal(t, []string{"mine"}, (*requests)[0].header["User-Agent"])
-}
-
-// One option value may make several clients, and at the same time.
-func TestOptionsCanBeShared(t *testing.T) {
-	t.Parallel()
-	opts := []Option{
-		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"),
-		WithResponseTimeout(time.Second), WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
-	}
-	var group sync.WaitGroup
-	for n := range 8 {
-		group.Go(func() {
-			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), fakes.Key, opts...)
-			if assert.NoError(t, err) {
-				assert.True(t, strings.HasPrefix(c.sender().UserAgent, "gallery/1 aicontent-go/"), c.sender().UserAgent)
-				assert.Len(t, c.defaults.moreHeader, 1)
-			}
-		})
-	}
-	group.Wait()
 }
 
 func TestMaxResponseSizeLimitsAResponseToTheByte(t *testing.T) {
@@ -480,13 +444,10 @@ func TestHTTPClientTimeoutsBelowTheStoreTimeoutAreRefused(t *testing.T) {
 		refused string // the timeout as the error shows it; empty if there is a client
 	}{
 		"none":                       {0, nil, ""},
-		"none, and no limit":         {0, []Option{WithStoreTimeout(0)}, ""},
 		"the default":                {10 * time.Minute, nil, ""},
 		"below the default":          {30 * time.Second, nil, "30s"},
-		"just below the default":     {10*time.Minute - 1, nil, "9m59.999999999s"},
 		"above an option":            {time.Minute, []Option{WithStoreTimeout(time.Minute)}, ""},
 		"below an option":            {time.Hour, []Option{WithStoreTimeout(2 * time.Hour)}, "1h0m0s"},
-		"any, and no limit":          {time.Hour, []Option{WithStoreTimeout(0)}, "1h0m0s"},
 		"negative":                   {-1, nil, "-1ns"},
 		"the last of several limits": {time.Minute, []Option{WithStoreTimeout(0), WithStoreTimeout(time.Second)}, ""},
 	} {
@@ -538,25 +499,6 @@ func TestHugeRetryBudgetsAreNoLimit(t *testing.T) {
 	}
 }
 
-// The headers of a request are a middleware's to add to, one without touching another.
-func TestMiddlewareMayAddToOneHeaderWithoutAnother(t *testing.T) {
-	t.Parallel()
-	s := script(fakes.OK(`{"id":7}`))
-	add := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
-				r.Header.Add(name, "added")
-			}
-			return next.RoundTrip(r)
-		})
-	})
-	require.NoError(t, showSeven(t.Context(), over(t, s, add)))
-	header := s.Sent[0].Header
-	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
-	assert.Equal(t, []string{"Bearer " + fakes.Key, "added"}, header["Authorization"])
-	assert.Len(t, header["User-Agent"], 2)
-}
-
 func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -572,7 +514,7 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 }
 
 // An outage must not be multiplied by the clients that suffer from it.
-func TestRetryBudgetLimitsRequestsInAnOutage(t *testing.T) {
+func TestRetriesShareABudgetInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64

@@ -21,7 +21,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -220,8 +219,7 @@ var rows = map[string][]func(*testing.T) scene{
 			s.opts = []Option{WithStallTimeout(time.Second)}
 			return s
 		},
-		early(500, ``), early(502, `<html>`), early(503, ``), early(504, ``), early(507, ``), early(520,
-			``), early(408, ``),
+		early(500, ``), early(408, ``),
 	},
 	"the context, during an upload": {cancelling(uploading)},
 	"any other response or a failed reader, during an upload": {
@@ -235,79 +233,55 @@ var rows = map[string][]func(*testing.T) scene{
 			s.file = FileFromReader("speech.wav", io.MultiReader(bytes.NewReader(speech[:1<<20]), broken))
 			return s
 		},
-		early(302, ``), early(307, ``), early(499, ``), early(501, ``), early(403, `<html>`), early(404,
-			``), early(200, `{}`),
+		early(302, ``), early(501, ``), early(404, ``), early(200, `{}`),
 	},
 	"429": append(only("upload", early(429, ``)),
 		status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")),
-	"403, 404 or 405 without JSON, except for Download": slices.Concat(
-		each(403, `<html>`), each(404, ``, `404 page not found`, `"gone"`, `{"mess`), each(405, `<html>`),
-	),
+	"403, 404 or 405 without JSON, except for Download": {
+		status(403, `<html>`), status(404, `404 page not found`), status(405, ``),
+	},
 	"401, if the key source then returns another key": {
 		optioned(status(401, `{"message":"Unauthenticated."}`), rotating()),
 	},
 	"400, 401, 411, 413, 414, 417, 421 or 431": append(only("upload", early(401, ``), early(413, `<html>`)),
-		status(400, ``), status(401, ``), status(413, `<html>`), status(414, ``), status(421, `nope`), status(431, ``),
+		status(400, ``), status(401, ``), status(431, ``),
 		optioned(status(401, ``), keys(func(int) (string, error) { return "the-same", nil }))),
 	"any other 4xx; for Store only with JSON": append(
-		only("list show update delete", status(402, `<html>`), status(406, ``), status(409, `null`), status(418, ``),
-			status(423, `busy`), status(451, `<html>`)),
-		status(402, `{"message":"No credit left."}`), status(403, `{"message":"Forbidden"}`),
-		status(404, `{"message":"Not found."}`), status(405, `[]`), status(409, `{}`), status(412, `{}`),
+		only("list show update delete", status(402, `<html>`), status(409, `null`)),
+		status(403, `{"message":"Forbidden"}`), status(404, `{"message":"Not found."}`),
 		status(422, `{"errors":{"name":["taken"]}}`)),
 	"307 or 308; for List, Show and Download any 3xx": append(
-		only("list show", redirect(301, elsewhere), redirect(302, elsewhere), redirect(303, elsewhere),
-			status(302, ``), status(304, ``)),
+		only("list show", redirect(302, elsewhere), status(304, ``)),
 		redirect(307, elsewhere), redirect(308, elsewhere)),
 	"408 or 5xx": {
-		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``), status(520, ``),
-		status(524, ``), status(599, ``), status(503, `<h1>busy</h1>`, "Retry-After", "0"),
-		status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT"),
-		status(503, `{"message":"Service Unavailable"}`, "Retry-After", "soon"),
+		status(408, ``), status(500, ``), status(504, ``), status(503, `<h1>busy</h1>`, "Retry-After", "0"),
 	},
 	"any other response, or a picture whose writer failed": slices.Concat(
-		only("store update delete", redirect(301, "/login"), redirect(302, "/login"), redirect(303, "/login"),
-			status(304, ``)),
+		only("store update delete", redirect(302, "/login"), status(304, ``)),
 		each(499, ``), each(501, ``), each(505, ``),
-		only("store", status(402, `<html>`), status(403, ``), status(404, `404 page not found`), status(406, ``),
-			status(409, `null`), status(410, `"gone"`), status(418, ``), status(423, `busy`), status(451, `<html>`)),
-		each(200, `{"status":"error","message":"No credit left."}`, `{"status":"fail","data":null}`,
-			`{"status":"failed"}`,
-			`{"errors":{"name":["taken"]}}`, `{"exception":"QueryException","message":"Server Error"}`, `{"ok":false}`,
-			`{"success":false,"message":"Insufficient credits"}`, `{"message":"Too Many Attempts.","status":429}`,
-			`{"code":402,"message":"Pay"}`, `{"code":"402"}`, `{"id":"req_1","error":{"message":"quota exceeded"}}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}`, `{"id":"x","status":"error"}`,
-			`{"name":"n","success":false}`, `{"success":false,"data":{"id":7,"name":"n"}}`),
+		only("store", status(402, `<html>`), status(403, ``), status(404, `404 page not found`), status(409, `null`)),
+		each(200, `{"status":"error","message":"No credit left."}`, `{"success":false,"data":{"id":7,"name":"n"}}`),
 		each(201, `{"error":"quota"}`),
-		only("show store update delete", status(201, `{"image":{"error":"quota"}}`)),
-		only("store show update", each(200, `{"status":"ok"}`, `[]`, `{"data":null}`, `{}`, `null`, `0`, `done`)...),
-		only("store show update", status(202, `{}`)),
-		// What only begins as JSON does, or cannot be read, need not come from the service.
-		only("store", status(200, `{"description":"d","style":"retro"}`), status(200, `{"id":7} trailing`),
-			status(200, "[warn] upstream is slow", "Content-Type", "text/plain"),
-			status(200, "\x0b\x02\x80<p>\x03", "Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"),
+		only("store show update", status(200, `[]`), status(200, `{}`), status(200, `done`), status(202, `{}`)),
+		// A body that begins as JSON does, or cannot be read, need not come from the service.
+		only("store", status(200, `{"id":7} trailing`),
 			status(200, "\x0b\x02\x80{}\x03", "Content-Type", "application/json", "Content-Encoding", "br")),
 	),
 	"201 or 204 whose JSON reports no error": append(
 		only("upload", early(201, `<html>`)),
 		append(only("show store update", status(201, `[]`)),
-			status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`),
-			status(201, ``, "Content-Length", "200"), status(201, "\n\n", "Content-Length", "200"),
-			status(201, `{"data":{"id":7,"na`))...),
+			status(201, ``), status(204, ``), status(201, `<html>`), status(201, `{"data":{"id":7,"na`))...),
 	"any other 2xx that is cut off": append(
-		only("list show store update", status(200, `{"data":{"id":7,"na`), status(200, `[{"id":7`)),
-		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"), status(200, "\n\n{", "Content-Length", "200"),
-		status(200, ``, "Content-Length", "200"), status(200, "\n\n\n", "Content-Length", "200"),
-		status(200, ``, "Content-Length", "200", "Content-Type", "text/html; charset=UTF-8"),
+		only("list show store update", status(200, `[{"id":7`)),
+		status(200, "\n\n{", "Content-Length", "200"), status(200, ``, "Content-Length", "200"),
 		responding(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "\n\n")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		})),
 	"any other 2xx that is empty, blank or an HTML page": append(
-		only("list show store update", status(200, ``), status(200, "\n \n"), status(202, ``),
-			status(200, ``, "Content-Type", "text/html; charset=utf-8")),
-		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>")),
+		only("list show store update", status(200, ``), status(202, ``)),
+		status(200, `<!doctype html><title>Sign in</title>`)),
 	"no response for another reason": {
 		dialing(func() (net.Conn, error) {
 			near, far := net.Pipe()
@@ -580,16 +554,4 @@ func TestStoreWithoutARecordInItsResponseIsUnknown(t *testing.T) {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), file)
 		assert.Equal(t, string(body), string(unread.Body))
 	}
-}
-
-// A service that sends blanks while it works, and dies, need not have created anything.
-func TestStoreThatTheContextEndsDuringBlanksIsUnknown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := contextAfter(t, time.Second)
-		defer cancel()
-		_, err := over(t, fakes.RoundTripper(stallingAfter("\n \n"))).Images.Store(ctx, aStore)
-		require.ErrorIs(t, err, errUserLeft)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-	})
 }

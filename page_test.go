@@ -177,54 +177,6 @@ func TestAllReadsEachPageOfAListFromZero(t *testing.T) {
 	}
 }
 
-// A service may cap its pages below what was asked for, and tell the total alone: a copy of the list must have all of
-// it.
-func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
-	t.Parallel()
-	const total, capped = 120, 50
-	var ids []int
-	for id := range total {
-		ids = append(ids, id)
-	}
-	b := pages(t, func(query url.Values) string {
-		from := capped * (max(atoi(query.Get("page")), 1) - 1)
-		return fmt.Sprintf(`{"data":%s,"total":%d}`, recordsOf(ids[from:min(from+capped, total)]...), total)
-	})
-	walk, err := walked(t, b, ImageListParams{PerPage: PerPage100})
-	require.NoError(t, err)
-	assert.Equal(t, strings.Trim(fmt.Sprint(ids), "[]"), walk)
-	assert.Equal(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked)
-}
-
-// While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
-func TestWalkGoesOnWhileRecordsAreMade(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		made int // pages' worth of records, each made before page 2, 3 and so on
-		ids  string
-		err  error
-	}{
-		"none":                  {0, "59 58 57 56 55 54", nil},
-		"one page's worth":      {1, "59 58 57 56 55 54", nil},
-		"two pages' worth":      {2, "59 58 57 56 55 54", nil},
-		"as fast as it is read": {9, "59 58", ErrPagination},
-	} {
-		made := 0
-		b := pages(t, func(query url.Values) string {
-			page := max(atoi(query.Get("page")), 1)
-			if page > 1 && made < row.made {
-				made++
-			}
-			first := 59 + 2*made - 2*(page-1)
-			const list = `{"data":%s,"meta":{"current_page":%d,"last_page":%d}}`
-			return fmt.Sprintf(list, recordsOf(first, first-1), page, 3+made)
-		})
-		ids, err := walked(t, b, ImageListParams{})
-		assert.Equal(t, row.ids, ids, name)
-		assert.ErrorIs(t, err, row.err, name)
-	}
-}
-
 // No hint of more pages is ignored, and none is believed for ever: services count records that a filter leaves out.
 func TestAllFollowsEveryHint(t *testing.T) {
 	t.Parallel()
@@ -303,25 +255,6 @@ func TestAllReadsListsOfEveryShape(t *testing.T) {
 	assert.Equal(t, "7 c", namesOf(page))
 	assert.JSONEq(t, `{"id":7,"name":"c"}`, string(page.Items[0].Raw()))
 	assert.False(t, page.HasNext())
-}
-
-// An empty list is empty by what it holds. A null, or a list of nothing but other elements, may hide records.
-func TestOnlyAnEmptyArrayIsAnEmptyList(t *testing.T) {
-	t.Parallel()
-	for body, empty := range map[string]bool{
-		`[]`: true, `{"data":[]}`: true, `{"data":null,"total":0}`: false, `null`: false, `{"x":1,"total":0}`: false,
-		`{"data":[null,{"x":1}],"links":{"next":null}}`: false,
-	} {
-		page, err := pages(t, func(url.Values) string { return body }).Images.List(t.Context(), ImageListParams{})
-		if !empty {
-			require.ErrorAs(t, err, new(*DecodeError), body)
-			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
-			continue
-		}
-		require.NoError(t, err, body)
-		assert.Empty(t, page.Items, body)
-		assert.False(t, page.HasNext(), body)
-	}
 }
 
 // What was read before an error must not be lost.
@@ -497,19 +430,6 @@ func namesOf(page *Page[Image]) string {
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
-}
-
-// Only the query of a link is read. Without a query that can be read, the records after this page are unknown.
-func TestNextLinkThatCannotBeFollowedIsAnError(t *testing.T) {
-	t.Parallel()
-	for _, link := range []string{`"?page=%zz"`, `"?a;b"`, `"/images/page/2"`, `["?page=2"]`} {
-		body := `{"data":` + recordsOf(9, 8) + `,"links":{"next":` + link + `}}`
-		page, err := over(t, fakes.RoundTripper(fakes.OK(body))).Images.List(t.Context(), ImageListParams{})
-		require.NoError(t, err)
-		_, err = page.Next(t.Context())
-		assert.ErrorIs(t, err, ErrPagination)
-		assert.ErrorContains(t, err, "a next link that cannot be followed", link)
-	}
 }
 
 // A deletion moves records to pages that were read already: Delete inside the loop of All would skip every other page.

@@ -1,19 +1,16 @@
 package aicontent
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,49 +87,6 @@ func TestResponseDoesNotShareMemoryWithTheRecord(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "", WithResponse(&resp))
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.Nil(t, resp, "the response to the call before must not be taken for this one's")
-}
-
-// A long text takes its time over a slow link, as a file does: only stalls and the wait for the response are limited.
-func TestLongTextMayBeSentSlowlyButNotStall(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("word ", 8<<20/5)
-	for name, row := range map[string]struct {
-		stalls bool
-		took   time.Duration
-	}{
-		"slow":   {false, 129 * time.Second},
-		"stalls": {true, 24 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				done := make(chan struct{})
-				defer close(done)
-				c := piped(t, func(nc net.Conn) {
-					r := bufio.NewReader(nc)
-					req, err := http.ReadRequest(r)
-					for n := int64(0); err == nil && n < req.ContentLength; n += 64 << 10 {
-						if row.stalls && n == 1<<20 {
-							<-done
-							return
-						}
-						_, err = io.CopyN(io.Discard, r, min(64<<10, req.ContentLength-n))
-						time.Sleep(time.Second)
-					}
-					_, _ = io.WriteString(nc, fakes.OnTheWire(200, "", `{"data":{"id":7}}`))
-				}, WithResponseTimeout(5*time.Second), WithStallTimeout(9*time.Second))
-				start := time.Now()
-				_, err := c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Result: &text})
-				assert.Equal(t, row.took, time.Since(start))
-				if !row.stalls {
-					require.NoError(t, err)
-					return
-				}
-				var late *engine.TimeoutError
-				require.ErrorAs(t, err, &late)
-				assert.Equal(t, engine.TimeoutError{Stalled: true, Limit: 9 * time.Second}, *late)
-			})
-		})
-	}
 }
 
 // stallingAfter responds with some bytes of a body, and then waits for the end of the request's context.
@@ -407,34 +361,6 @@ func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
 			require.ErrorIs(t, err, ErrRateLimited)
 			assert.ErrorContains(t, err, fmt.Sprintf("attempt %d of %[1]d", row.attempts), "no further one follows")
 		}
-	}
-}
-
-// A RoundTripper that returns one response again and again, as a cache does, must not see its header changed.
-func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{200, 302, 422} {
-		header := http.Header{
-			"Content-Encoding": {"gzip"}, "Content-Length": {"999"},
-			"Location": {"https://elsewhere.example.com/"}, "X-Key": {fakes.Key},
-		}
-		before := header.Clone()
-		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			body := io.NopCloser(strings.NewReader(fakes.StoredImage))
-			return &http.Response{StatusCode: status, Header: header, Body: body, ContentLength: -1, Request: r}, nil
-		}), WithRetryPolicy(oneAttempt))
-		var group sync.WaitGroup
-		for range 8 {
-			group.Go(func() {
-				var resp *Response
-				_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
-				assert.Equal(t, status == 200, err == nil, "%v", err)
-				resp.Header.Set("X-Mine", "1")
-				_, _ = c.Images.Download(t.Context(), aPicture, io.Discard)
-			})
-		}
-		group.Wait()
-		assert.Equal(t, before, header, status)
 	}
 }
 

@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -36,25 +35,6 @@ func fieldsOf(t *testing.T, err error) []string {
 		list = append(list, field)
 	}
 	return list
-}
-
-// Problems of parameters come in the order of their names, the same in every run.
-func TestProblemsOfParametersAreSorted(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	var opts []CallOption
-	for _, name := range strings.Split("hgfedcba", "") {
-		opts = append(opts, WithQuery(name, "\xff"))
-	}
-	_, err := c.Images.List(t.Context(), ImageListParams{}, opts...)
-	var refused *ValidationError
-	require.ErrorAs(t, err, &refused)
-	var fields []string
-	for _, p := range refused.Problems {
-		fields = append(fields, p.Field)
-	}
-	assert.Equal(t, strings.Split("abcdefgh", ""), fields)
-	assert.Empty(t, *requests)
 }
 
 // A proxy that unescapes a path before it resolves ".." would make a Delete of one record one of all records.
@@ -101,15 +81,6 @@ func TestIDIsEscapedToOneSegmentOfThePath(t *testing.T) {
 	}
 }
 
-func TestNamesOfAnyLengthAreSent(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	name := strings.Repeat("ü", 100_000)
-	_, err := c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: &name})
-	require.NoError(t, err)
-	assert.Len(t, (*requests)[0].body, len("name=")+100_000*len("%C3%BC"))
-}
-
 func TestWithoutValidationSendsAllButMissingFields(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
@@ -128,23 +99,6 @@ func TestWithoutValidationSendsAllButMissingFields(t *testing.T) {
 	_, err = c.Transcriptions.Store(ctx, TranscriptionStoreParams{}, WithoutValidation())
 	assert.ElementsMatch(t, []string{"name", "file"}, fieldsOf(t, err))
 	assert.Len(t, *requests, 3)
-}
-
-// The documented values and what is not set pass.
-func TestValidInputPasses(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	for _, style := range append(Styles(), "") {
-		for _, medium := range append(Mediums(), "") {
-			for _, filter := range append(Filters(), "") {
-				for _, resolution := range Resolutions() {
-					params := ImageStoreParams{"n", "d", resolution, style, medium, filter}
-					require.NoError(t, second(c.Images.Store(t.Context(), params)))
-				}
-			}
-		}
-	}
-	assert.Len(t, *requests, 15*12*4*3)
 }
 
 // A service that accepts a job now and runs it later wants to refuse it now, for the reasons that Store will have.
