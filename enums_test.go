@@ -39,7 +39,7 @@ func checkListed[T ~string](t *testing.T, e listed[T]) {
 	assert.Equal(t, "nonsense", e.label("nonsense"), "a newer deployment's value has no label but itself")
 }
 
-func TestResolutionsAreThoseOfTheDocument(t *testing.T) {
+func TestValuesOfImagesAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	checkListed(t, listed[aicontent.Resolution]{
 		aicontent.Resolutions(),
@@ -49,10 +49,6 @@ func TestResolutionsAreThoseOfTheDocument(t *testing.T) {
 	})
 	assert.False(t, aicontent.Resolution("256X256").Valid())
 	assert.False(t, aicontent.Resolution("1536x1024").Valid())
-}
-
-func TestStylesAreThoseOfTheDocument(t *testing.T) {
-	t.Parallel()
 	checkListed(t, listed[aicontent.Style]{
 		aicontent.Styles(),
 		[]aicontent.Style{
@@ -69,10 +65,6 @@ func TestStylesAreThoseOfTheDocument(t *testing.T) {
 			{"pop_art", "Pop art"}, {"retro", "Retro"}, {"sketch", "Sketch"}, {"vaporwave", "Vaporwave"},
 		},
 	})
-}
-
-func TestMediumsAreThoseOfTheDocument(t *testing.T) {
-	t.Parallel()
 	checkListed(t, listed[aicontent.Medium]{
 		aicontent.Mediums(),
 		[]aicontent.Medium{
@@ -87,10 +79,6 @@ func TestMediumsAreThoseOfTheDocument(t *testing.T) {
 			{"pencil", "Pencil"}, {"spray_paint", "Spray paint"}, {"watercolor", "Watercolor"},
 		},
 	})
-}
-
-func TestFiltersAreThoseOfTheDocument(t *testing.T) {
-	t.Parallel()
 	checkListed(t, listed[aicontent.Filter]{
 		aicontent.Filters(),
 		[]aicontent.Filter{aicontent.FilterGrayscale, aicontent.FilterSepia, aicontent.FilterInvert},

@@ -402,18 +402,6 @@ func ExampleImage_Raw() {
 	// Output: Lighthouse CC0
 }
 
-func ExampleStyles() {
-	for _, style := range aicontent.Styles()[:3] {
-		fmt.Println(style, "is", style.Label())
-	}
-	fmt.Println(aicontent.Style("baroque").Valid())
-	// Output:
-	// 3d_render is 3D render
-	// abstract is Abstract
-	// anime is Anime
-	// false
-}
-
 func ExampleWithMiddleware() {
 	srv := service()
 	defer srv.Close()
@@ -438,23 +426,6 @@ func ExampleWithMiddleware() {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func ExampleWithRetryBudget() {
-	srv := service()
-	defer srv.Close()
-	srv.FaultN(100, aicontenttest.Status(http.StatusInternalServerError, `{"message": "Broken"}`))
-	// In an outage all calls of the client together make two retries.
-	client := srv.Client(aicontent.WithRetryBudget(2), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}))
-
-	for range 3 {
-		_, err := client.Images.Show(context.Background(), "7")
-		fmt.Println(err)
-	}
-	// Output:
-	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4)
-	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget))
-	// images.show: 500: Broken (not retried: the client's retry budget is used up (WithRetryBudget))
-}
 
 func ExampleCollect() {
 	srv := service()
@@ -524,20 +495,6 @@ func ExampleFile_size() {
 	}
 	fmt.Println(transcription.Name)
 	// Output: Message
-}
-
-func ExampleImage_Equal() {
-	want := aicontent.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
-	var got aicontent.Image
-	err := json.Unmarshal([]byte(`{"id": 7, "name": "Lighthouse", "created_at": "2026-05-04T12:00:00+02:00"}`), &got)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(got.Equal(want))
-	fmt.Println(got)
-	// Output:
-	// true
-	// Image(7 "Lighthouse")
 }
 
 // A queue needs no more than Retryable and RetryAt to decide when a failed job runs again.

@@ -45,23 +45,6 @@ func TestFindByNameReturnsTheOneRecordOfTheName(t *testing.T) {
 	assert.Equal(t, "job-4711", transcription.Name)
 }
 
-// Laravel trims these characters, so the record's name is "a".
-func TestFindByNameIgnoresInvisibleCharactersAtTheEnds(t *testing.T) {
-	t.Parallel()
-	for name, stored := range map[string]string{
-		"a\u200b": "a", "\ufeffa\u2060": "a", "\u200b \n\u00ada\x00": "a", "a": "a\u200b", "\u2800\\a\u200b": `\a`,
-	} {
-		l := &fakes.Ledger{Names: []string{"ab", "a\u200bb", stored}}
-		image, err := over(t, l).Images.FindByName(t.Context(), name)
-		require.NoError(t, err, "%q", name)
-		assert.Equal(t, ID("3"), image.ID, "%q", name)
-	}
-	c := over(t, &fakes.Ledger{Names: []string{"ab", "a\u200bb"}})
-	require.ErrorIs(t, second(c.Images.FindByName(t.Context(), "a")), ErrNotFound)
-	_, err := c.Images.FindByName(t.Context(), "\u200b\ufeff")
-	assert.ErrorContains(t, err, `name "\u200b\ufeff": is required`)
-}
-
 func TestFindByNameSearchesForTheLongestPart(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -114,33 +114,6 @@ func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 	assert.Len(t, s.Asked, 1)
 }
 
-// It sees downloads, attempts with another key, and pages that are read ahead.
-func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
-	t.Parallel()
-	o := &observer{}
-	_, err := over(t, fakes.RoundTripper(fakes.OK("BMpicture")), WithAttemptHook(o.hook)).
-		Images.Download(t.Context(), at("https://cdn.example.com/a.png?secret=1"), io.Discard)
-	require.NoError(t, err)
-	assert.Equal(t, []Attempt{{ImagesDownload, "GET", "/a.png", 1}}, o.attempts)
-
-	o = &observer{}
-	c := over(t, script(fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)), rotating(), WithAttemptHook(o.hook))
-	require.NoError(t, allTen(c)["images.store"](t.Context()))
-	assert.Equal(t, []string{
-		"images.store 1", "images.store 1: not executed", "images.store 2", "images.store 2: executed",
-	}, o.events)
-	assert.True(t, o.results[0].WillRetry)
-	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
-
-	o = &observer{}
-	b := pages(t, endless(1000, "page"), WithAttemptHook(o.hook))
-	images, err := Collect(b.Images.All(t.Context(), ImageListParams{}))
-	require.NoError(t, err)
-	assert.Len(t, images, 1000)
-	assert.Len(t, o.attempts, 10)
-	assert.Len(t, o.results, 10)
-}
-
 // Hooks nest: the first one given sees the attempt first and its result last, whatever the others and the transport do.
 func TestAttemptHooksNest(t *testing.T) {
 	t.Parallel()

@@ -102,47 +102,20 @@ func stallingAfter(begin string) func(*http.Request) (*http.Response, error) {
 
 func stalling(r *http.Request) (*http.Response, error) { return stallingAfter(`{"data":{"id":7,`)(r) }
 
-// A response that stops coming is cut off: it proves nothing of a create request, and a Show call is retried.
-func TestResponseThatStallsIsCutOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		_, err := over(t, script(stalling)).Images.Store(t.Context(), aStore)
-		var decode *DecodeError
-		require.ErrorAs(t, err, &decode)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		assert.Equal(t, 10*time.Minute, time.Since(start))
-		assert.Equal(t, `{"data":{"id":7,`, string(decode.Body))
-		require.ErrorAs(t, err, new(*engine.TimeoutError))
-
-		s := script(stalling, fakes.OK(fakes.StoredImage))
-		require.NoError(t, showSeven(t.Context(), over(t, s)))
-		assert.Len(t, s.Asked, 2)
-	})
-}
-
 func TestRetryAfterIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, header := range map[string][]string{
-		"seconds": {"Retry-After", "7"},
-		"a date":  {"Retry-After", "Sat, 01 Jan 2000 00:00:07 GMT"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				busy := fakes.Respond(429, ``, header...)
-				s := script(busy, fakes.OK(fakes.StoredImage))
-				image, err := over(t, s).Images.Store(t.Context(), aStore)
-				require.NoError(t, err)
-				assert.Equal(t, ID("7"), image.ID)
-				assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
-				assert.Equal(t, s.Bodies[0], s.Bodies[1], "the same body again")
+	synctest.Test(t, func(t *testing.T) {
+		busy := fakes.Respond(429, ``, "Retry-After", "7")
+		s := script(busy, fakes.OK(fakes.StoredImage))
+		image, err := over(t, s).Images.Store(t.Context(), aStore)
+		require.NoError(t, err)
+		assert.Equal(t, ID("7"), image.ID)
+		assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
+		assert.Equal(t, s.Bodies[0], s.Bodies[1], "the same body again")
 
-				s = script(fakes.Respond(429, ``, "Retry-After", "7"))
-				_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
-				assert.Equal(t, time.Now().Add(7*time.Second), RetryAt(err))
-			})
-		})
-	}
+		_, err = over(t, script(busy), WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+		assert.Equal(t, time.Now().Add(7*time.Second), RetryAt(err))
+	})
 }
 
 // Clients that failed together must not return together: a pause is random, and not often none.
@@ -334,34 +307,6 @@ func TestBodiesAreClassifiedByTheirContent(t *testing.T) {
 	page := http.Header{"Content-Type": {"text/HTML; charset=utf-8"}}
 	assert.Equal(t, engine.Page, kindOf("Forbidden", page))
 	assert.Equal(t, engine.JSON, kindOf("{}", page))
-}
-
-// A call that may make one attempt alone must not end with a key that was replaced meanwhile.
-func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
-	t.Parallel()
-	refused := fakes.Respond(401, `{"message":"Unauthenticated."}`)
-	busy := fakes.Respond(429, ``)
-	for _, row := range []struct {
-		policy    int
-		responses fakes.Responses
-		attempts  int
-	}{
-		{1, fakes.Responses{refused, fakes.OK(fakes.StoredImage)}, 2},
-		{2, fakes.Responses{busy, refused, fakes.OK(fakes.StoredImage)}, 3},
-		{3, fakes.Responses{refused, busy, busy, fakes.OK(fakes.StoredImage)}, 4},
-	} {
-		for _, name := range []string{"images.show", "images.store"} {
-			policy := WithRetryPolicy(RetryPolicy{MaxAttempts: row.policy, MinBackoff: -1})
-			s := script(row.responses...)
-			require.NoError(t, allTen(over(t, s, rotating(), policy))[name](t.Context()), "%s, %d", name, row.policy)
-			assert.Len(t, s.Asked, row.attempts)
-
-			s = script(append(slices.Clone(row.responses[:row.attempts-1]), busy)...)
-			err := allTen(over(t, s, rotating(), policy))[name](t.Context())
-			require.ErrorIs(t, err, ErrRateLimited)
-			assert.ErrorContains(t, err, fmt.Sprintf("attempt %d of %[1]d", row.attempts), "no further one follows")
-		}
-	}
 }
 
 // The numbers include five allocations of the transport. Each record of a list owns its memory: a struct and a text.

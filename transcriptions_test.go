@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -51,10 +49,6 @@ func TestTranscriptionCallsSendWhatTheDocumentSays(t *testing.T) {
 			}), nil,
 			"GET transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id",
 			"", 200, `[]`, nil,
-		},
-		"list with a boolean in words": {
-			list(TranscriptionListParams{Favorite: new(true)}), words,
-			"GET transcriptions?favorite=true", "", 200, `[]`, nil,
 		},
 		"show": {show, nil, "GET transcriptions/b3a1", "", 200, `{"data":` + interviewJSON + `}`, interview()},
 		"update of every field": {
@@ -129,68 +123,4 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
-}
-
-func TestTranscriptionsRefuseBadInput(t *testing.T) {
-	t.Parallel()
-	c, requests := capturing(t)
-	ctx := t.Context()
-	_, missing := os.Open("testdata/none.wav") // its text is the system's
-	const (
-		waived  = " (WithoutValidation sends it anyway)"
-		unnamed = "must have a file name in UTF-8 without control characters, such as a.mp3"
-		country = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language" +
-			waived
-		keep = "must not be empty (leave it nil to keep the current one)"
-	)
-	audio := func(name, data string) File { return FileFromBytes(name, []byte(data)) }
-	store := func(name string, file File, language CountryCode, opts ...CallOption) error {
-		params := TranscriptionStoreParams{Name: name, File: file, Language: language}
-		return second(c.Transcriptions.Store(ctx, params, opts...))
-	}
-	update := func(id ID, name string) error {
-		return second(c.Transcriptions.Update(ctx, id, TranscriptionUpdateParams{Name: &name}))
-	}
-	list := TranscriptionListParams{SearchBy: "description", SortBy: "NAME", Sort: "DESC", PerPage: -10}
-	for _, row := range []struct {
-		err  error
-		text string
-	}{
-		{
-			store("", File{}, ""),
-			"store: name: is required; file: is required (make it with FileFromPath, FileFromFS, FileFromBytes or " +
-				"FileFromReader)",
-		},
-		{store("n", audio("a.wav", wavHead), "us"), `store: language "us": ` + country},
-		{store("n", audio("a.wav", wavHead), "en"), `store: language "en": ` + country},
-		{store("n", audio("a.wav", wavHead), "XX"), `store: language "XX": ` + country},
-		{store("n", audio("a.wav", ""), ""), `store: file "a.wav": must not be empty` + waived},
-		{
-			store("n", FileFromPath("testdata/none.wav"), ""),
-			`store: file "none.wav": cannot be read: ` + missing.Error(),
-		},
-		{store("n", FileFromPath("."), ""), `store: file ".": ` + unnamed},
-		{store(" ", audio("", wavHead), "", WithoutValidation()), `store: name " ": is required; file: ` + unnamed},
-		{
-			store("n", audio("a\r\nb.wav", wavHead), ""),
-			`store: file "a\r\nb.wav": ` + unnamed,
-		},
-		{
-			store("n", audio("a.wav", "\x89PNG\x0D\x0A\x1A\x0A"), ""),
-			`store: file "a.wav": must be an audio file, but it is a PNG image` + waived,
-		},
-		{
-			second(c.Transcriptions.List(ctx, list)),
-			`list: search_by "description": must be one of name, result; sort_by "NAME": must be one of id, name; ` +
-				`sort "DESC": must be one of desc, asc; per_page "-10": must be one of 10, 25, 50, 100` + waived,
-		},
-		{update(".", " "), `update: id ".": ` + idReason + `; name " ": ` + keep},
-		{update("", ""), `update: id: ` + idReason + `; name: ` + keep},
-	} {
-		assert.ErrorIs(t, row.err, ErrInvalid)
-		assert.EqualError(t, row.err, "transcriptions."+row.text)
-		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
-	}
-	assert.ErrorIs(t, store("n", FileFromPath("testdata/none.wav"), ""), fs.ErrNotExist, "the cause is not lost")
-	assert.Empty(t, *requests)
 }

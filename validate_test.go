@@ -2,6 +2,8 @@ package aicontent
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"testing"
 	"testing/iotest"
 
@@ -35,6 +37,123 @@ func fieldsOf(t *testing.T, err error) []string {
 		list = append(list, field)
 	}
 	return list
+}
+
+// Every problem at once, each with enough to correct the call without the documentation.
+func TestInvalidArgumentsAreReportedTogetherBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	c, requests := capturing(t)
+	ctx := t.Context()
+	_, missing := os.Open("testdata/none.wav") // its text is the system's
+	const (
+		waived      = " (WithoutValidation sends it anyway)"
+		resolutions = "must be one of 256x256, 512x512, 1024x1024"
+		styles      = "must be one of 3d_render, abstract, anime, art_deco, cartoon, digital_art, illustration, " +
+			"origami, pixel_art, photography, pop_art, retro, sketch, vaporwave"
+		mediums = "must be one of acrylic, canvas, chalk, charcoal, crayon, glass, ink, pastel, pencil, " +
+			"spray_paint, watercolor"
+		filters = "must be one of grayscale, sepia, invert"
+		keep    = "must not be empty (leave it nil to keep the current one)"
+		unnamed = "must have a file name in UTF-8 without control characters, such as a.mp3"
+		country = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language" +
+			waived
+	)
+	store := func(params ImageStoreParams, opts ...CallOption) error {
+		return second(c.Images.Store(ctx, params, opts...))
+	}
+	update := func(id ID, name string, opts ...CallOption) error {
+		return second(c.Images.Update(ctx, id, ImageUpdateParams{Name: &name}, opts...))
+	}
+	audio := func(name, data string) File { return FileFromBytes(name, []byte(data)) }
+	transcribe := func(name string, file File, language CountryCode, opts ...CallOption) error {
+		params := TranscriptionStoreParams{Name: name, File: file, Language: language}
+		return second(c.Transcriptions.Store(ctx, params, opts...))
+	}
+	rename := func(id ID, name string) error {
+		return second(c.Transcriptions.Update(ctx, id, TranscriptionUpdateParams{Name: &name}))
+	}
+	images := ImageListParams{
+		SearchBy: "result", Resolution: "1x1", Style: "x", Medium: "x", Filter: "x", SortBy: "date", Sort: "up",
+		PerPage: 7,
+	}
+	transcriptions := TranscriptionListParams{SearchBy: "description", SortBy: "NAME", Sort: "DESC", PerPage: -10}
+	for _, row := range []struct {
+		err  error
+		text string
+	}{
+		{
+			store(ImageStoreParams{}),
+			"images.store: name: is required; description: is required; resolution: is required",
+		},
+		{
+			store(ImageStoreParams{Name: "\u200b\ufeff", Description: "\u2060 \x00", Resolution: Resolution256x256}),
+			`images.store: name "\u200b\ufeff": is required; description "\u2060 \x00": is required`,
+		},
+		{
+			store(ImageStoreParams{"n", "d", "7x7", "Retro", "oil", "sepia "}),
+			`images.store: resolution "7x7": ` + resolutions + `; style "Retro": ` + styles + `; medium "oil": ` +
+				mediums + `; filter "sepia ": ` + filters + waived,
+		},
+		{
+			store(ImageStoreParams{Resolution: "7x7"}, WithoutValidation()),
+			"images.store: name: is required; description: is required",
+		},
+		{
+			second(c.Images.List(ctx, images)),
+			`images.list: search_by "result": must be one of name; resolution "1x1": ` + resolutions + `; style "x": ` +
+				styles + `; medium "x": ` + mediums + `; filter "x": ` + filters + `; sort_by "date": ` +
+				`must be one of id, name; sort "up": must be one of desc, asc; ` +
+				`per_page "7": must be one of 10, 25, 50, 100` + waived,
+		},
+		{update(" ", ""), `images.update: id " ": ` + idReason + `; name: ` + keep},
+		{
+			update("..", " ", WithResponseTimeout(-1), WithHeader("Host", "x")),
+			`images.update: response_timeout "-1ns": must be 0 or at least 1ms (write 30*time.Second for 30 ` +
+				`seconds); header "Host": is set by the SDK and cannot be changed; id "..": ` + idReason +
+				`; name " ": ` + keep,
+		},
+		{c.Images.Delete(ctx, "7\n"), `images.delete: id "7\n": ` + idReason},
+		{
+			transcribe("", File{}, ""),
+			"transcriptions.store: name: is required; file: is required (make it with FileFromPath, FileFromFS, " +
+				"FileFromBytes or FileFromReader)",
+		},
+		{transcribe("n", audio("a.wav", wavHead), "en"), `transcriptions.store: language "en": ` + country},
+		{transcribe("n", audio("a.wav", ""), ""), `transcriptions.store: file "a.wav": must not be empty` + waived},
+		{
+			transcribe("n", FileFromPath("testdata/none.wav"), ""),
+			`transcriptions.store: file "none.wav": cannot be read: ` + missing.Error(),
+		},
+		{
+			transcribe(" ", audio("", wavHead), "", WithoutValidation()),
+			`transcriptions.store: name " ": is required; file: ` + unnamed,
+		},
+		{
+			transcribe("n", audio("a\r\nb.wav", wavHead), ""),
+			`transcriptions.store: file "a\r\nb.wav": ` + unnamed,
+		},
+		{
+			transcribe("n", audio("a.wav", "\x89PNG\x0D\x0A\x1A\x0A"), ""),
+			`transcriptions.store: file "a.wav": must be an audio file, but it is a PNG image` + waived,
+		},
+		{
+			second(c.Transcriptions.List(ctx, transcriptions)),
+			`transcriptions.list: search_by "description": must be one of name, result; sort_by "NAME": ` +
+				`must be one of id, name; sort "DESC": must be one of desc, asc; ` +
+				`per_page "-10": must be one of 10, 25, 50, 100` + waived,
+		},
+		{rename(".", " "), `transcriptions.update: id ".": ` + idReason + `; name " ": ` + keep},
+	} {
+		assert.ErrorIs(t, row.err, ErrInvalid, row.text)
+		assert.EqualError(t, row.err, row.text)
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
+	}
+	for _, err := range c.Images.All(ctx, ImageListParams{PerPage: 7}) {
+		assert.Equal(t, []string{"per_page"}, fieldsOf(t, err))
+	}
+	err := transcribe("n", FileFromPath("testdata/none.wav"), "")
+	assert.ErrorIs(t, err, fs.ErrNotExist, "the cause is not lost")
+	assert.Empty(t, *requests)
 }
 
 // A proxy that unescapes a path before it resolves ".." would make a Delete of one record one of all records.
