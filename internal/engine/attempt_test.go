@@ -1,14 +1,11 @@
 package engine
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -56,15 +53,6 @@ func fails(err error) fakes.RoundTripper {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// responding sends a response of 200 whose body continues with rest.
-func responding(body string, rest func(*http.Request) (int, error)) fakes.RoundTripper {
-	return func(r *http.Request) (*http.Response, error) {
-		end := readerFunc(func([]byte) (int, error) { return rest(r) })
-		all := io.NopCloser(io.MultiReader(strings.NewReader(body), end))
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: all, ContentLength: -1}, nil
-	}
-}
-
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
@@ -91,23 +79,6 @@ func TestAttemptsShareNeitherURLNorHeader(t *testing.T) {
 	const same = "https://content.example.com/api/v1/images?a=1 [mine] [application/json]"
 	assert.Equal(t, []string{same, same, same}, seen)
 	assert.Equal(t, http.Header{"X-Tenant": {"mine"}}, req.Header)
-}
-
-func TestEachAttemptSendsTheSameBytesAndReportsItsProgress(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const size = 300_000
-		var told []string
-		set := atOnce
-		set.Progress = func(sent int64, attempt int) { told = append(told, fmt.Sprint(sent, " in ", attempt)) }
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ""), ok}}
-		a, f := senderOver(s).Do(t.Context(), fileOf(upload.Bytes(make([]byte, size)), size), set, readBraces)
-		require.Nil(t, f)
-		assert.EqualValues(t, size, a.FileSent)
-		assert.Equal(t, s.Bodies[0], s.Bodies[1])
-		// No time passes between the Reads, so only the first and the last report are due.
-		assert.Equal(t, []string{"0 in 1", "300000 in 1", "0 in 2", "300000 in 2"}, told)
-	})
 }
 
 func TestProgressIsReportedAtMostTwentyTimesASecond(t *testing.T) {
@@ -154,31 +125,6 @@ func TestResponsesTakeNoMoreMemoryThanTheirLimit(t *testing.T) {
 	}
 }
 
-// A cause of io.EOF must not make half a response look complete.
-func TestContextThatEndsWithEOFDoesNotEndAResponse(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []Kind{Read, Fetch} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		sender := senderOver(responding("{}", func(r *http.Request) (int, error) {
-			cancel(io.EOF)
-			return 0, errors.New("connection closed")
-		}))
-		a := lastOf(t, ctx, sender, requestOf(kind), atOnce)
-		assert.ErrorIs(t, a.Err, context.Canceled)
-		assert.True(t, a.Facts.Content.Cut)
-		assert.False(t, a.Verdict.OK)
-	}
-}
-
-// The text of http.Client's error has the query, which may be personal.
-func TestTheErrorOfHTTPClientIsUnwrapped(t *testing.T) {
-	t.Parallel()
-	boom := errors.New("boom")
-	req := requestOf(Create)
-	req.URL.RawQuery = "search=private"
-	assert.Equal(t, boom, lastOf(t, t.Context(), senderOver(fails(boom)), req, atOnce).Err)
-}
-
 func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 	t.Parallel()
 	wav := upload.Bytes([]byte("RIFF"))
@@ -216,38 +162,6 @@ func TestAttemptKnowsWhyItEndedAndWhetherAllWasSent(t *testing.T) {
 	}
 }
 
-// A transport may fail because its upload does. The file is the cause.
-func TestErrorOfTheFileCountsBeforeThatOfTheTransport(t *testing.T) {
-	t.Parallel()
-	gone := errors.New("the disk is gone")
-	rt := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		return nil, errors.New("http2: stream closed")
-	})
-	a := lastOf(t, t.Context(), senderOver(rt), fileOf(upload.Reader(iotest.ErrReader(gone)), 4), atOnce)
-	assert.ErrorIs(t, a.Err, gone)
-	assert.Equal(t, Unread, a.Facts.End)
-}
-
-// No request asks for another protocol, and no context ends a Read of a connection that net/http has handed over.
-func TestSwitchingProtocolsHasNoBody(t *testing.T) {
-	t.Parallel()
-	base := fakes.Piped(t, func(nc net.Conn) {
-		_, _ = http.ReadRequest(bufio.NewReader(nc))
-		_, _ = io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
-		_, _ = io.Copy(io.Discard, nc)
-	})
-	for _, rt := range []http.RoundTripper{base, fakes.RoundTripper(base.RoundTrip)} {
-		for _, kind := range []Kind{Read, Create, Fetch} {
-			req := requestOf(kind)
-			req.URL.Scheme = "http"
-			a := lastOf(t, t.Context(), senderOver(rt), req, atOnce)
-			assert.Equal(t, http.StatusSwitchingProtocols, a.Facts.Status)
-			assert.Empty(t, a.Reply.Body)
-		}
-	}
-}
-
 // A success may ask its readers to come back later, which is no failure.
 func TestRetryAfterOfASuccessIsIgnored(t *testing.T) {
 	t.Parallel()
@@ -257,31 +171,4 @@ func TestRetryAfterOfASuccessIsIgnored(t *testing.T) {
 		rt := fakes.RoundTripper(fakes.Respond(status, "", "Retry-After", "7"))
 		assert.Equal(t, want, lastOf(t, t.Context(), senderOver(rt), requestOf(Create), atOnce).RetryAfter, status)
 	}
-}
-
-func TestLookEndsWithTheContextOrTheStallLimit(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		until := make(chan struct{})
-		defer close(until)
-		file := upload.File{Name: "a.wav", Source: upload.FS(fakes.FS(func(string) (fs.File, error) {
-			<-until
-			return nil, fs.ErrNotExist
-		}), "a.wav")}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer time.AfterFunc(time.Second, func() { cancel(errUserLeft) }).Stop()
-		_, _, err := Look(ctx, file, time.Minute)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.ErrorIs(t, err, errUserLeft)
-		start := time.Now()
-		late, end := context.WithTimeout(t.Context(), time.Hour)
-		defer end()
-		_, _, err = Look(late, file, time.Minute)
-		assert.Equal(t, &TimeoutError{Stalled: true, Limit: time.Minute}, err)
-		assert.WithinDuration(t, start.Add(time.Minute), time.Now(), time.Second)
-	})
-	size, head, err := Look(t.Context(), upload.File{Source: upload.Bytes([]byte("RIFF"))}, 0)
-	require.NoError(t, err)
-	assert.EqualValues(t, 4, size)
-	assert.Equal(t, "RIFF", string(head))
 }

@@ -80,19 +80,6 @@ var (
 	busy = fakes.Respond(503, "")
 )
 
-func TestDoReturnsTheFirstSuccess(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Lose, ok}}
-	a, failure := senderOver(s).Do(t.Context(), requestOf(Read), atOnce, readBraces)
-	require.Nil(t, failure)
-	assert.Equal(t, Asked, a.Facts.Content.Kind)
-	assert.Equal(t, 200, a.Reply.Status)
-	assert.Equal(t, "{}", a.Reply.Body)
-	assert.Equal(t, []int{3, 3}, []int{a.Number, a.Reply.Attempts})
-	assert.Equal(t, redact.Keys{fakes.Key}, a.Reply.Keys)
-	assert.Len(t, s.Asked, 3)
-}
-
 func TestFailureTellsOfAllAttempts(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Respond(429, "{}"), fakes.Lose}}
@@ -137,53 +124,6 @@ func TestTheOutcomeIsThatOfAllAttemptsTogether(t *testing.T) {
 			assert.Equal(t, row.want, f.Outcome, name)
 		}
 	}
-}
-
-func TestRetriesAreTakenFromTheBudget(t *testing.T) {
-	t.Parallel()
-	once := Settings{Policy: Policy{MaxAttempts: 1}}
-	free := fakes.Respond(503, "", "Retry-After", "0.001")
-	for name, row := range map[string]struct {
-		responses fakes.Responses
-		attempts  int
-		left      int
-	}{
-		"a failed call pays for its retries":          {fakes.Responses{busy}, 3, 6},
-		"a call that succeeds in the end pays for no": {fakes.Responses{busy, busy, ok}, 3, 8},
-		"a pause that the service asks for is free":   {fakes.Responses{free}, 3, 8},
-		"a final failure takes and earns nothing":     {fakes.Responses{fakes.Respond(404, "{}")}, 1, 8},
-	} {
-		s := &fakes.Script{Responses: row.responses}
-		sender := senderOver(s)
-		require.True(t, sender.Budget.take())
-		require.True(t, sender.Budget.take())
-		_, _ = sender.Do(t.Context(), requestOf(Read), atOnce, readBraces)
-		assert.Len(t, s.Sent, row.attempts, name)
-		assert.Equal(t, row.left, sender.Budget.Retries(), name)
-	}
-
-	sender := senderOver(fakes.RoundTripper(ok))
-	require.True(t, sender.Budget.take())
-	for range 10 {
-		_, f := sender.Do(t.Context(), requestOf(Read), once, readBraces)
-		require.Nil(t, f)
-	}
-	assert.Equal(t, 10, sender.Budget.Retries(), "ten successes at the first attempt earn a retry")
-}
-
-// The host of a picture is not the service: it gets no key, and its 401 is not about one.
-func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, "{}")}}
-	sender := senderOver(s)
-	sender.Rotates = true
-	sender.Key = func(context.Context) (*Credential, error) { return nil, errors.New("the key source was asked") }
-	sender.Limiter = fakes.Limiter(func(context.Context) error { return errors.New("the limiter was asked") })
-	f := failureOf(t, t.Context(), sender, Fetch, atOnce)
-	assert.Equal(t, Final, f.Why)
-	assert.Len(t, s.Sent, 1)
-	assert.Empty(t, s.Sent[0].Header.Get("Authorization"))
-	assert.Empty(t, f.Last.Reply.Keys)
 }
 
 var errUserLeft = errors.New("the user left")

@@ -154,24 +154,6 @@ func TestPOSTWithoutAnAttemptCountsAgainstAllAttemptsUnderWay(t *testing.T) {
 	}
 }
 
-// Over HTTP/2 too, a request that got a connection may have been executed.
-func TestLostHTTP2ResponseIsNoProofThatNothingWasSent(t *testing.T) {
-	t.Parallel()
-	var requests atomic.Int32
-	url, base := serveTLS(t, func(_ http.ResponseWriter, r *http.Request) {
-		assert.Equal(t, "HTTP/2.0", r.Proto)
-		if requests.Add(1) != 2 {
-			panic(http.ErrAbortHandler)
-		}
-	})
-	tr := NewTransport(base, false)
-	for i := range 3 { // on a new connection, and on a kept-alive one
-		unsent, err := observe(t, t.Context(), tr, tr, http.MethodPatch, url)
-		assert.Equal(t, i != 1, err != nil)
-		assert.False(t, unsent)
-	}
-}
-
 // A middleware may give up on a request that still runs, or send one when the attempt has ended.
 func TestEvidenceIsFinal(t *testing.T) {
 	t.Parallel()
@@ -225,22 +207,6 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	assert.Equal(t, idleConns, shared.MaxIdleConns)
 	assert.EqualValues(t, maxHeaderBytes, shared.MaxResponseHeaderBytes)
 	assert.Zero(t, NewTransport(&http.Transport{}, false).shared.(*http.Transport).MaxIdleConns, "no limit stays none")
-}
-
-func TestPictureHostLearnsNothingOfTheCaller(t *testing.T) {
-	t.Parallel()
-	certificate, _ := fakes.LoopbackCertificate()
-	base := &http.Transport{TLSClientConfig: &tls.Config{
-		Certificates: []tls.Certificate{certificate}, ServerName: "api.internal",
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return &certificate, nil
-		},
-	}}
-	config := NewPictureTransport(base).shared.(*http.Transport).TLSClientConfig
-	assert.Empty(t, config.Certificates)
-	assert.Nil(t, config.GetClientCertificate)
-	assert.Empty(t, config.ServerName)
-	assert.NotEmpty(t, base.TLSClientConfig.Certificates, "the caller's transport was changed")
 }
 
 // A server may have sent a response before a Write fails.

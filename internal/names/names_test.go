@@ -16,21 +16,6 @@ var laravel = [][2]rune{
 	{0xFFA0, 0xFFA0}, {0x1D159, 0x1D159}, {0x1D173, 0x1D17A}, {0xE0020, 0xE0020},
 }
 
-func TestEveryCharacterThatLaravelTrimsIsTrimmed(t *testing.T) {
-	t.Parallel()
-	for _, characters := range laravel {
-		for c := characters[0]; c <= characters[1]; c++ {
-			invisible := string(c)
-			assert.Equal(t, "a", Canonical(invisible+"a"+invisible), "%U", c)
-			assert.Equal(t, "a", Canonical(" "+invisible+" a \n"+invisible+"\t"), "%U", c)
-			assert.Empty(t, Canonical(invisible+invisible), "%U", c)
-			if c != '\r' {
-				assert.Equal(t, "a"+invisible+"b", Canonical("a"+invisible+"b"), "%U", c)
-			}
-		}
-	}
-}
-
 // \s is White_Space in a regular expression with the modifier u. A character that Laravel keeps tells two names apart.
 func TestNoOtherCharactersThanThoseOfLaravelAndWhiteSpaceAreTrimmed(t *testing.T) {
 	t.Parallel()

@@ -136,19 +136,6 @@ func TestMembersBesideAListGoBeforeThoseFurtherOut(t *testing.T) {
 	assert.Empty(t, list.Around.member("data"), "the list itself is no member around it")
 }
 
-// Only an error beside the list counts.
-func TestListSaysErrorIfAnObjectAroundItDoes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{
-		`{"data":[{"id":1}],"errors":["a shard timed out"]}`: true, `{"data":{"data":[7],"success":false}}`: true,
-		`{"data":[{"error":"no"}]}`: false, `{"data":[7],"errors":[],"status":200}`: false,
-	} {
-		list, err := FindList(parsed(t, text), "images")
-		require.NoError(t, err)
-		assert.Equal(t, want, list.Around.SaysError(), text)
-	}
-}
-
 func FuzzList(f *testing.F) {
 	for _, folder := range []string{"lists", "refused-lists"} {
 		for _, body := range fixtures[any](f, folder, nil) {

@@ -177,18 +177,6 @@ func TestParseTellsEmptyHTMLAndCutOffBodiesApart(t *testing.T) {
 	assert.ErrorContains(t, err, "invalid character 'P' after top-level value")
 }
 
-// Whoever reads a log must see which of them it was.
-func TestErrorsHaveTextsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	texts := map[string]bool{"": true}
-	for _, err := range []error{
-		ErrEmpty, ErrHTML, ErrNotJSON, ErrCutOff, ErrNoRecord, ErrNoList, ErrSaysError, ErrTooMany, ErrShrank,
-	} {
-		assert.NotContains(t, texts, err.Error())
-		texts[err.Error()] = true
-	}
-}
-
 // An optional member that was not sent is a missing value.
 func TestMissingValuesAreZero(t *testing.T) {
 	t.Parallel()

@@ -132,33 +132,6 @@ func TestParserAcceptsNoFormWithoutItsClosingBoundary(t *testing.T) {
 	assert.Equal(t, []int{0, 2}, accepted)
 }
 
-func TestFormWithoutAFileIsCompleteAndHasNoProgress(t *testing.T) {
-	t.Parallel()
-	for want, form := range map[string]*Body{
-		"favorite=1&name=a+b": Form(url.Values{"name": {"a b"}, "favorite": {"1"}}),
-		"":                    Form(nil),
-	} {
-		assert.True(t, form.Replayable())
-		assert.False(t, form.HasFile())
-		assert.Zero(t, form.FileSize)
-		req := httptest.NewRequest(http.MethodPost, "/", nil)
-		done := false
-		sending, err := form.Attach(req, func(sent int64, last bool) {
-			assert.Zero(t, sent)
-			done = last
-		})
-		require.NoError(t, err)
-		assert.Equal(t, Sent{Complete: true}, sending.End())
-		got, err := io.ReadAll(req.Body)
-		require.NoError(t, err)
-		assert.Equal(t, want, string(got))
-		assert.EqualValues(t, len(want), req.ContentLength)
-		assert.True(t, done)
-		assert.Equal(t, want == "", req.Body == http.NoBody)
-		assert.Equal(t, "application/x-www-form-urlencoded", req.Header.Get("Content-Type"))
-	}
-}
-
 // net/http sends a request that has a GetBody again without being asked.
 func TestCreateRequestAndUploadHaveNoGetBody(t *testing.T) {
 	t.Parallel()

@@ -104,12 +104,8 @@ func TestFilesOfEveryKindArriveWithTheirLength(t *testing.T) {
 			"bytes":                        {Bytes(data), 0, true, true},
 			"an object":                    {stating(told, object), 0, true, true},
 			"an object without a size":     {stating(-1, object), 0, false, true},
-			"an object, declared":          {stating(2*told, object), told, true, true},
 			"a file of size 0":             {stating(0, 0), 0, false, true},
-			"a file of size 0, declared":   {stating(0, 0), told, true, true},
-			"an open file":                 {Reader(openFile(t, data)), 0, true, true},
 			"an open file, partly read":    {Reader(ahead(openFile(t, long))), 0, true, true},
-			"a bytes.Reader":               {Reader(bytes.NewReader(data)), 0, true, true},
 			"a seeker, partly read":        {Reader(onlySeeker{ahead(bytes.NewReader(long))}), 0, true, true},
 			"a seeker whose end is 0":      {seeking(io.SeekEnd, nil), 0, true, true},
 			"a seeker without an end":      {seeking(io.SeekEnd, illegal), told, true, true},
@@ -119,7 +115,6 @@ func TestFilesOfEveryKindArriveWithTheirLength(t *testing.T) {
 			"a reader, declared":           {Reader(once()), told, true, false},
 			"a reader with a part's Len":   {Reader(sized{once(), size / 2}), told, true, false},
 			"the end with the last byte":   {Reader(iotest.DataErrReader(once())), 0, false, false},
-			"half of the bytes at a time":  {Reader(iotest.HalfReader(once())), 0, false, false},
 			"a reader that hesitates once": {Reader(io.MultiReader(&hesitant{}, once())), 0, false, false},
 		} {
 			body := bodyOf(t, File{Name: "a.wav", Size: row.size, Source: row.source})
@@ -157,67 +152,6 @@ func (h *hesitant) Read([]byte) (int, error) {
 	}
 	h.asked = true
 	return 0, nil
-}
-
-func TestReaderThatSeeksIsSentFromItsFirstPositionInEachCall(t *testing.T) {
-	t.Parallel()
-	f := openFile(t, append([]byte("before"), recording(1000)...))
-	_, err := f.Seek(6, io.SeekStart)
-	require.NoError(t, err)
-	file := wav(Reader(f))
-	for _, more := range []string{"", "more"} {
-		_, err = f.WriteAt([]byte(more), 1006)
-		require.NoError(t, err)
-		req, sending := attach(t, t.Context(), bodyOf(t, file))
-		_, closing := boundaryOf(t, req)
-		got, err := io.ReadAll(req.Body)
-		require.NoError(t, err)
-		assert.True(t, bytes.HasSuffix(got, []byte("\r\n\r\n"+string(recording(1000))+more+closing)))
-		sending.End()
-	}
-	assert.NoError(t, f.Close(), "the upload has closed the user's file")
-}
-
-// The bytes of the first look remain for the upload, also for one whose connection failed or whose call was refused.
-func TestReaderThatCannotSeekIsSentOnce(t *testing.T) {
-	t.Parallel()
-	data := recording(10_000)
-	file := wav(Reader(onlyReader{bytes.NewReader(data)}))
-	bodyOf(t, file)
-	body := bodyOf(t, file)
-	_, sending := attach(t, t.Context(), body)
-	assert.Equal(t, Sent{}, sending.End())
-	assert.True(t, body.Replayable(), "no byte was asked for")
-	req, sending := attach(t, t.Context(), body)
-	got, err := io.ReadAll(req.Body)
-	require.NoError(t, err)
-	assert.Contains(t, string(got), string(data))
-	sending.End()
-	assert.False(t, body.Replayable())
-	_, err = body.Attach(req, ignore)
-	assert.ErrorIs(t, err, ErrUsed)
-	_, _, err = file.Look(t.Context())
-	assert.ErrorIs(t, err, ErrUsed)
-}
-
-func TestTwoCallsCannotShareAReader(t *testing.T) {
-	t.Parallel()
-	for name, r := range map[string]io.Reader{
-		"seeks": bytes.NewReader(recording(9000)), "cannot seek": onlyReader{bytes.NewReader(recording(9000))},
-	} {
-		file := wav(Reader(r))
-		body := bodyOf(t, file)
-		req, sending := attach(t, t.Context(), body)
-		_, second := body.Attach(req.Clone(t.Context()), ignore)
-		_, _, look := file.Look(t.Context())
-		for _, err := range []error{second, look} {
-			require.ErrorAs(t, err, new(*ReadError), name)
-			assert.ErrorContains(t, err, "the reader is in use", name)
-		}
-		assert.False(t, body.Replayable(), name)
-		sending.End()
-		assert.True(t, body.Replayable(), name)
-	}
 }
 
 // A process that uploads for weeks must not run out of file descriptors.
@@ -264,17 +198,6 @@ func (c closing) Close() error { *c.closed++; return c.File.Close() }
 func (c closing) Stat() (fs.FileInfo, error) {
 	info, err := c.File.Stat()
 	return info, errors.Join(err, c.stat)
-}
-
-func TestSourcesCanBeCompared(t *testing.T) {
-	t.Parallel()
-	fsys := fstest.MapFS{}
-	assert.True(t, Path("a.wav") == Path("a.wav"))
-	assert.False(t, Path("a.wav") == Path("b.wav"))
-	assert.False(t, FS(fsys, "a.wav") == FS(fsys, "a.wav"))
-	assert.Equal(t, FS(fsys, "a.wav"), FS(fsys, "a.wav"))
-	assert.Nil(t, FS(nil, "a.wav"))
-	assert.Nil(t, Reader(nil))
 }
 
 // Opening a named pipe would wait for a writer, and a device has no end or no bytes.
