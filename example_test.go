@@ -427,21 +427,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func ExampleCollect() {
-	srv := service()
-	defer srv.Close()
-	srv.AddTranscription(aicontent.Transcription{Name: "Interview 1"})
-	srv.AddTranscription(aicontent.Transcription{Name: "Interview 2"})
-	ctx, client := context.Background(), srv.Client()
-
-	transcriptions, err := aicontent.Collect(client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(transcriptions), transcriptions[0].Name)
-	// Output: 2 Interview 2
-}
-
 func ExampleImagesService_List_pageByNumber() {
 	srv := service()
 	defer srv.Close()

@@ -477,21 +477,6 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 	}
 }
 
-// While the file is being sent, its progress limits the wait for a response that has begun.
-func TestEarlyResponseThatStallsEndsWithTheStallTimeout(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
-			_, _ = io.WriteString(nc, "HTTP/1.1 413 Status\r\nContent-Length: 10\r\n\r\n")
-			time.Sleep(time.Hour)
-			_, _ = io.Copy(io.Discard, r)
-		}, WithStallTimeout(time.Second), WithStoreTimeout(0))
-		start := time.Now()
-		assert.ErrorIs(t, transcribe(t.Context(), u.Client, inMemory(fileSize)), ErrTooLarge)
-		assert.Equal(t, time.Second, time.Since(start))
-	})
-}
-
 // A file that is gone when it is to be sent again ends the call, with what came before it.
 func TestFileThatIsGoneAtTheNextAttemptEndsTheCall(t *testing.T) {
 	t.Parallel()

@@ -221,7 +221,7 @@ func TestMaxResponseSizeLimitsAResponseToTheByte(t *testing.T) {
 }
 
 // Tracing, signing and caching must see each attempt, in a known order, and lose nothing of what is proven.
-func TestMiddlewareSeesEachAttemptInOrder(t *testing.T) {
+func TestMiddlewareSeesEachAttemptOnTheCallersTransport(t *testing.T) {
 	t.Parallel()
 	var log []string
 	calls := 0

@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -528,24 +527,5 @@ func TestOutcomesHaveNames(t *testing.T) {
 		OutcomeUnknown: "unknown", OutcomeNotExecuted: "not executed", OutcomeExecuted: "executed",
 	} {
 		assert.Equal(t, name, outcome.String())
-	}
-}
-
-// What is no record must never look like a success that was paid for, and proves nothing.
-func TestStoreWithoutARecordInItsResponseIsUnknown(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("internal/response/testdata/refused/*")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		require.NoError(t, err)
-		image, err := over(t, fakes.RoundTripper(fakes.OK(string(body)))).Images.Store(t.Context(), aStore)
-		var unread *DecodeError
-		require.ErrorAs(t, err, &unread, file)
-		assert.Nil(t, image)
-		assert.Contains(t, err.Error(), "images.store: 200: ", file)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), file)
-		assert.Equal(t, string(body), string(unread.Body))
 	}
 }

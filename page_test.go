@@ -178,7 +178,7 @@ func TestAllReadsEachPageOfAListFromZero(t *testing.T) {
 }
 
 // No hint of more pages is ignored, and none is believed for ever: services count records that a filter leaves out.
-func TestAllFollowsEveryHint(t *testing.T) {
+func TestListsFollowEveryHintAndNeverLoop(t *testing.T) {
 	t.Parallel()
 	const huge = `"total":9007199254740991`
 	const seven = `"data":[{"id":7}],`
@@ -433,7 +433,7 @@ func atoi(text string) int {
 }
 
 // A deletion moves records to pages that were read already: Delete inside the loop of All would skip every other page.
-func TestAllReportsRecordsThatDeletionsMayHaveMoved(t *testing.T) {
+func TestListThatMayBeShortEndsWithErrPagination(t *testing.T) {
 	t.Parallel()
 	for name, hints := range map[string]string{
 		"a total":              `"meta":{"current_page":PAGE,"total":LEFT}`,

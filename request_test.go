@@ -143,7 +143,7 @@ func TestPausesAreRandomBelowTheirLimits(t *testing.T) {
 
 // The end of the caller's context ends the call: during an attempt, a response or a pause. A pause that would not end
 // before the deadline is not begun, and nor is one that is longer than the policy allows.
-func TestContextEndsTheCall(t *testing.T) {
+func TestNoRetryOutlastsTheContext(t *testing.T) {
 	t.Parallel()
 	never := func(t *testing.T) (context.Context, context.CancelFunc) { return t.Context(), func() {} }
 	soon := func(t *testing.T) (context.Context, context.CancelFunc) {

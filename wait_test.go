@@ -138,15 +138,6 @@ func TestWaitEndsWithAnErrorThatIsNotRetryable(t *testing.T) {
 	}
 }
 
-func TestWaitRefusesInvalidArguments(t *testing.T) {
-	t.Parallel()
-	c, s := scripted(t, fakes.OK(undrawn))
-	image, err := c.Images.Wait(t.Context(), "..")
-	require.ErrorIs(t, err, aicontent.ErrInvalid)
-	assert.Nil(t, image)
-	assert.Empty(t, s.Sent)
-}
-
 func TestWaitOutlastsRetryableErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

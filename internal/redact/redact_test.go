@@ -177,12 +177,9 @@ func TestShortenCutsNoCharacter(t *testing.T) {
 		{"", 0, ""},
 		{"abc", 3, "abc"},
 		{"abcd", 3, "abc…"},
-		{"abc", 0, "…"},
 		{"éé", 3, "é…"},
 		{"日本", 5, "日…"},
 		{"日本", 2, "…"},
-		{"a😀", 4, "a…"},
-		{"\x80\x80\x80\x80", 2, "…"},
 		{"\x80\x80\x80\x80\x80\x80\x80\x80", 7, "…"},
 	} {
 		assert.Equal(t, test.want, Shorten(test.s, test.limit), "%q at %d", test.s, test.limit)

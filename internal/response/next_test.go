@@ -271,10 +271,6 @@ func TestWalkOverAListThatShrinksSaysSo(t *testing.T) {
 		"a number of pages": {
 			listing(`"last_page":4`, 5, 4), listing(`"last_page":3`, 2, 1), listing(`"last_page":3`, 0),
 		},
-		"an end by a link": {
-			listing(`"total":6,"next":"?page=2"`, 5, 4), listing(`"total":5,"next":"?page=3"`, 2, 1),
-			listing(`"next":null`, 0),
-		},
 	} {
 		respond := func(query url.Values) string { return bodies[max(numberOf(query), 1)-1] }
 		assertWalk(t, respond, nil, "5 4 2 1 0", 2, ErrShrank.Error(), name)
@@ -284,19 +280,6 @@ func TestWalkOverAListThatShrinksSaysSo(t *testing.T) {
 		return listing(fmt.Sprintf(`"total":%d,"last_page":%d`, min(number, 3), min(number+1, 3)), number)
 	}
 	assertWalk(t, grows, nil, "1 2 3", 2, "", "a list that grows")
-}
-
-// A page that a link led to may be the end of the links but not of the records, if the service tells a total.
-func TestWalkGoesOnByTheTotalWhereLinksEnd(t *testing.T) {
-	s := start(t, facts(t, listing(`"next":"?page=2","total":5`, 5, 4), nil))
-	s, _, err := s.Arrive(facts(t, `{"data":`+records(3, 2)+`}`, url.Values{"page": {"2"}}))
-	require.NoError(t, err)
-	assertNext(t, "page=3", s, "4 of 5 came")
-	// The cursor's page is the last one: all records have come, and its number is not the first.
-	s = start(t, facts(t, listing(`"next":"?cursor=a"`, 5, 4), nil))
-	s, _, err = s.Arrive(facts(t, listing(`"total":4,"per_page":2`, 3, 2), url.Values{"cursor": {"a"}}))
-	require.NoError(t, err)
-	assert.False(t, s.HasNext())
 }
 
 // Pages made full by new records while a walk is under way do not end it, but a service that repeats itself does.

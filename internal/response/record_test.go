@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // minutes is a record with a number, which a picture does not have.
@@ -211,13 +209,6 @@ func TestObjectThatSaysItIsAnErrorIsNoRecord(t *testing.T) {
 		_, err := Record(parsed(t, text), "image", new(picture))
 		assert.Equal(t, ErrSaysError, err, text)
 	}
-}
-
-// A response of many members that tell an error must not take more memory than its text.
-func TestMembersThatTellAnErrorAreBounded(t *testing.T) {
-	v := parsed(t, "{"+strings.Repeat(`"error":0,`, 100_000)+`"error":""}`)
-	used := fakes.Allocated(func() { assert.False(t, v.SaysError()) })
-	assert.Less(t, used, uint64(len(v)))
 }
 
 // A record that was marshalled has no envelope: an object in it is its own.

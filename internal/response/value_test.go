@@ -124,13 +124,6 @@ func TestValuesAreReadAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-func TestInvalidUTF8InTextsIsReplaced(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"\"\xff\xc3\xa9\xe2\x82\"", "\"\xff\\n\xff\"", "\"\xff\\/\xff\""} {
-		assert.Equal(t, decode(t, text), Value(text).Text())
-	}
-}
-
 func FuzzValue(f *testing.F) {
 	for _, folder := range []string{"records", "lists", "refused", "refused-lists", "errors"} {
 		for _, body := range fixtures[any](f, folder, nil) {
@@ -175,19 +168,6 @@ func TestParseTellsEmptyHTMLAndCutOffBodiesApart(t *testing.T) {
 	assert.ErrorIs(t, ErrCutOff, ErrNotJSON)
 	_, err := Parse(`{"id":7} PHP`)
 	assert.ErrorContains(t, err, "invalid character 'P' after top-level value")
-}
-
-// An optional member that was not sent is a missing value.
-func TestMissingValuesAreZero(t *testing.T) {
-	t.Parallel()
-	for _, v := range []Value{"", "null", "{}", "[]", Value("7").member("x")} {
-		assert.Empty(t, v.member("x"))
-		assert.Empty(t, v.Text())
-		assert.Zero(t, v.int())
-		assert.False(t, v.isTrue())
-		assert.True(t, v.time().IsZero())
-	}
-	assert.Equal(t, byte(' '), Value("").Kind())
 }
 
 // A time that is read wrong makes a record look older than it is, and programs delete old records.

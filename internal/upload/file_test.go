@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,36 +14,6 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
-
-func TestLookReturnsTheSizeAndTheFirstBytes(t *testing.T) {
-	t.Parallel()
-	once := func(size int) Source { return Reader(onlyReader{bytes.NewReader(recording(size))}) }
-	atEnd := bytes.NewReader(recording(100))
-	_, err := atEnd.Seek(200, io.SeekStart)
-	require.NoError(t, err)
-	for name, row := range map[string]struct {
-		source   Source
-		declared int64
-		size     int64
-		head     int
-	}{
-		"a short file":                   {Bytes(recording(9)), 0, 9, 9},
-		"a long file":                    {Bytes(recording(10_000)), 0, 10_000, HeadSize},
-		"a short reader":                 {once(9), 0, 9, 9},
-		"a long reader":                  {once(10_000), 0, -1, HeadSize},
-		"a long reader, declared":        {once(10_000), 10_000, 10_000, HeadSize},
-		"a short reader, declared wrong": {once(9), 10, 9, 9},
-		"a reader beyond its end":        {Reader(atEnd), 0, 0, 0},
-	} {
-		file := File{Name: "a.wav", Size: row.declared, Source: row.source}
-		for range 2 {
-			size, head, err := file.Look(t.Context())
-			require.NoError(t, err, name)
-			assert.Equal(t, row.size, size, name)
-			assert.Len(t, head, row.head, name)
-		}
-	}
-}
 
 func TestFileThatCannotBeReadIsAReadError(t *testing.T) {
 	t.Parallel()
