@@ -36,16 +36,11 @@ func TestBaseURLsAreSentAsGiven(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		"https://content.example.com":      "https://content.example.com",
-		"https://content.example.com/":     "https://content.example.com",
 		"HTTPS://content.example.com":      "https://content.example.com",
-		"https://content.example.com:8443": "https://content.example.com:8443",
 		"https://example.com/ai":           "https://example.com/ai",
 		"https://example.com/a%2Fb/c%20d/": "https://example.com/a%2Fb/c%20d",
 		"https://example.com/bücher":       "https://example.com/b%C3%BCcher",
-		"https://example.com/api":          "https://example.com/api",
 		"https://[2001:db8::1]:8443/ai":    "https://[2001:db8::1]:8443/ai",
-		"http://localhost:8080":            "http://localhost:8080",
-		"http://127.0.0.1:8080/tenant":     "http://127.0.0.1:8080/tenant",
 		"http://[::1]:8080":                "http://[::1]:8080",
 		"https://api/v1":                   "https://api/v1",
 	} {
@@ -79,8 +74,8 @@ func TestOtherBaseURLsAreRefusedWithAnExample(t *testing.T) {
 		"https://content.example.com/#top", "https://user:pass@h.example.com", "https://bücher.example.com/ai",
 		// The API's own path, and another one.
 		"https://content.example.com/api/v1", "https://example.com/ai/api/v1//",
-		"https://example.com/ai/api/v1/images/7", "https://example.com/api/v2", "https://example.com/%61pi/v1", "https://example.com/a/../b",
-		"https://example.com/a%2F%2e%2E",
+		"https://example.com/ai/api/v1/images/7", "https://example.com/api/v2", "https://example.com/%61pi/v1",
+		"https://example.com/a/../b", "https://example.com/a%2F%2e%2E",
 		// A copy from a page, a file or a shell.
 		"https://content.example.com\r\n", "https://content.example\n.com", "https://content.example.com/ai ",
 		" https://content.example.com", "https://a b/", "\ufeffhttps://content.example.com",

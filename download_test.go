@@ -80,13 +80,14 @@ func TestDownloadTellsTheHostNothing(t *testing.T) {
 	assert.Empty(t, resp.Body)
 }
 
-// Client certificates say who the caller is, and stay at home. The caller's CA and dialer hold.
+// Client certificates, and the name of the service, say who the caller is. They stay at home. The
+// caller's CA and dialer hold.
 func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 	t.Parallel()
 	mine, _ := fakes.Certificate(t, time.Now().Add(time.Hour))
-	certificates := make(chan int, 2)
+	learned := make(chan string, 2)
 	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		certificates <- len(r.TLS.PeerCertificates)
+		learned <- fmt.Sprint(len(r.TLS.PeerCertificates), r.TLS.ServerName)
 		fakes.RespondToAll(w, r)
 	}))
 	pictures.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
@@ -96,7 +97,12 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 	roots.AddCert(pictures.Certificate())
 	dials := 0
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{mine}},
+		TLSClientConfig: &tls.Config{
+			RootCAs: roots, ServerName: "example.com", Certificates: []tls.Certificate{mine},
+			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				return &mine, nil
+			},
+		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials++
 			return new(net.Dialer).DialContext(ctx, network, address)
@@ -107,10 +113,10 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 	defer c.CloseIdleConnections()
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
-	assert.Equal(t, 1, <-certificates)
+	assert.Equal(t, "1example.com", <-learned)
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, 0, <-certificates)
+	assert.Equal(t, "0", <-learned)
 	assert.Equal(t, 2, dials)
 }
 
@@ -119,10 +125,9 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 	c := over(t, fakes.RoundTripper(fakes.OK("BMpicture")))
 	const required = "url: is required: the service sent none for the image"
 	for address, text := range map[string]string{
-		"":                 required,
-		"file:///a":        `url "file:///a": must be an http or https URL`,
-		"data:image/png,A": `url "data:image/png,A": must be an http or https URL`,
-		"http://[::1":      `url "http://[::1": must be an http or https URL`,
+		"":            required,
+		"file:///a":   `url "file:///a": must be an http or https URL`,
+		"http://[::1": `url "http://[::1": must be an http or https URL`,
 	} {
 		n, err := c.Images.Download(t.Context(), at(address), io.Discard)
 		assert.EqualError(t, err, "images.download: "+text)

@@ -427,23 +427,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func ExampleImagesService_List_pageByNumber() {
-	srv := service()
-	defer srv.Close()
-	for n := range 60 {
-		srv.AddImage(aicontent.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
-	}
-	ctx, client := context.Background(), srv.Client()
-
-	params := aicontent.ImageListParams{PerPage: aicontent.PerPage25, Sort: aicontent.SortAsc}
-	page, err := client.Images.List(ctx, params, aicontent.WithQuery("page", "3"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("page %d of %d: %s\n", page.Current, page.Last, page.Items[0].Name)
-	// Output: page 3 of 3: Study no. 51
-}
-
 func ExampleImagesService_Download() {
 	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")

@@ -210,6 +210,21 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 	}
 }
 
+// No key is fetched for an attempt that cannot follow, and none is announced.
+func TestNoKeyIsFetchedAfterTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := &observer{}
+	err := showSeven(ctx, over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		cancel()
+		return fakes.Respond(401, `{}`)(r)
+	}), rotating(), WithAttemptHook(o.hook)))
+	require.ErrorIs(t, err, ErrUnauthorized)
+	assert.ErrorIs(t, err, context.Canceled)
+	require.Len(t, o.results, 1)
+	assert.False(t, o.results[0].WillRetry)
+}
+
 // A package on top of the client notes a request in a hook of the call, and must be the last to refuse it.
 func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 	t.Parallel()

@@ -110,10 +110,10 @@ func TestUploadsThatBreakOffBeforeTheDelimiterAreSentAgain(t *testing.T) {
 	}{
 		"bytes in the middle":    {func() File { return memory }, 50, 3, OutcomeNotExecuted, during},
 		"bytes in the delimiter": {func() File { return memory }, 100, 1, OutcomeUnknown, ""},
-		"a seeker in the middle": {seeker, 50, 3, OutcomeNotExecuted, during},
 		// Only its first bytes were read, and they are kept.
-		"a reader at once": {reader, 0, 3, OutcomeNotExecuted, during},
-		"a reader soon":    {reader, 10, 1, OutcomeNotExecuted, once},
+		"a reader at once":       {reader, 0, 3, OutcomeNotExecuted, during},
+		"a seeker in the middle": {seeker, 50, 3, OutcomeNotExecuted, during},
+		"a reader soon":          {reader, 10, 1, OutcomeNotExecuted, once},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -245,6 +245,7 @@ func TestReadersThatCannotBeSentAreRefusedAtOnce(t *testing.T) {
 		reason, hint string
 	}{
 		"no reader":         {FileFromReader("a.wav", nil), "is required", how},
+		"no file system":    {FileFromFS(nil, "a.wav"), "is required", how},
 		"no constructor":    {File{Name: "a.wav"}, "is required", how},
 		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: invalid argument", ""},
 		"a negative size":   {sized(-1), "must have a Size of at least 0, which means unknown", ""},

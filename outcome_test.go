@@ -458,14 +458,12 @@ func TestOutcomeOfJoinedErrorsIsUnknownFirst(t *testing.T) {
 		{stranger, OutcomeUnknown, false},
 		{context.DeadlineExceeded, OutcomeUnknown, false},
 		{ErrPagination, OutcomeUnknown, false},
-		{bad, OutcomeNotExecuted, false},
 		{busy, OutcomeNotExecuted, true},
 		{fmt.Errorf("job 4711: %w", busy), OutcomeNotExecuted, true},
 		{errors.Join(busy, stranger), OutcomeNotExecuted, true},
 		{errors.Join(busy, refused), OutcomeNotExecuted, false},
 		{errors.Join(refused, unread, stranger), OutcomeExecuted, false},
 		{errors.Join(bad, refused, unread, lost), OutcomeUnknown, false},
-		{fmt.Errorf("%w and %w", lost, refused), OutcomeUnknown, false},
 		{&wraps{told{OutcomeNotExecuted, true}, lost}, OutcomeNotExecuted, true},
 		{&wraps{told{OutcomeUnknown, false}, busy}, OutcomeUnknown, false},
 		{half{}, OutcomeUnknown, false},
@@ -518,14 +516,5 @@ func TestAPIErrorOfAProgramIsJudgedAsTheResponseToAStore(t *testing.T) {
 		assert.Equal(t, row.outcome, OutcomeOf(err), status)
 		assert.Equal(t, row.retryable, Retryable(err), status)
 		assert.Equal(t, row.retryable, !RetryAt(err).IsZero(), status)
-	}
-}
-
-func TestOutcomesHaveNames(t *testing.T) {
-	t.Parallel()
-	for outcome, name := range map[Outcome]string{
-		OutcomeUnknown: "unknown", OutcomeNotExecuted: "not executed", OutcomeExecuted: "executed",
-	} {
-		assert.Equal(t, name, outcome.String())
 	}
 }

@@ -271,7 +271,9 @@ func TestCollectReturnsTheRecordsBeforeAnError(t *testing.T) {
 		"a second page that fails": {twoPages(t, first, ""), ImageListParams{}, new(*APIError), "9 8", 2},
 		"a first page that fails":  {twoPages(t, "", ""), ImageListParams{}, new(*APIError), "", 1},
 		"a bad argument":           {twoPages(t, first, ""), ImageListParams{PerPage: 7}, new(*ValidationError), "", 0},
-		"an empty list":            {twoPages(t, `{"data":[]}`, ""), ImageListParams{}, nil, "", 1},
+		"no records": {twoPages(t, `{"data":[null,{"x":1}]}`, ""),
+			ImageListParams{}, new(*DecodeError), "", 1},
+		"an empty list": {twoPages(t, `{"data":[]}`, ""), ImageListParams{}, nil, "", 1},
 	} {
 		images, err := Collect(row.b.Images.All(t.Context(), row.params))
 		assert.Equal(t, row.ids, strings.ReplaceAll(namesOf(&Page[Image]{Items: images}), ",", ""), name)

@@ -91,19 +91,24 @@ func TestReaderIsNotReadAhead(t *testing.T) {
 	})
 }
 
+// schemes wraps connections of a server for http and https. A client with the returned settings trusts the server.
+func schemes() (map[string]func(net.Conn) net.Conn, *tls.Config) {
+	certificate, roots := fakes.LoopbackCertificate()
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}}
+	return map[string]func(net.Conn) net.Conn{
+		"http":  func(nc net.Conn) net.Conn { return nc },
+		"https": func(nc net.Conn) net.Conn { return tls.Server(nc, config) },
+	}, &tls.Config{RootCAs: roots}
+}
+
 // A server that refuses an upload responds and closes the connection, which makes a Write fail. The caller's next step
 // is in the response.
 func TestEarlyResponseReachesTheCaller(t *testing.T) {
 	t.Parallel()
-	certificate, roots := fakes.LoopbackCertificate()
-	config := &tls.Config{Certificates: []tls.Certificate{certificate}}
-	trusting := WithHTTPClient(&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}})
-	wrap := map[string]func(net.Conn) net.Conn{
-		"http":  func(nc net.Conn) net.Conn { return nc },
-		"https": func(nc net.Conn) net.Conn { return tls.Server(nc, config) },
-	}
+	servers, trusts := schemes()
+	trusting := WithHTTPClient(&http.Client{Transport: &http.Transport{TLSClientConfig: trusts}})
 	for status, want := range map[int]error{401: ErrUnauthorized, 413: ErrTooLarge} {
-		for scheme, server := range wrap {
+		for scheme, server := range servers {
 			l := fakes.Listen(t, func(nc net.Conn) {
 				nc = server(nc)
 				defer nc.Close()
@@ -155,19 +160,14 @@ func TestStoreTimeoutStartsWhenTheBodyWasRead(t *testing.T) {
 // net/http does not return while a Read of a body blocks.
 func TestContextEndsTheCallWhileAReaderBlocks(t *testing.T) {
 	t.Parallel()
-	certificate, roots := fakes.LoopbackCertificate()
-	for scheme, wrap := range map[string]func(net.Conn) net.Conn{
-		"http": func(nc net.Conn) net.Conn { return nc },
-		"https": func(nc net.Conn) net.Conn {
-			return tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
-		},
-	} {
+	servers, trusts := schemes()
+	for scheme, server := range servers {
 		t.Run(scheme, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stuck := make(chan struct{})
 				defer close(stuck)
-				transport := fakes.Piped(t, func(nc net.Conn) { _, _ = io.Copy(io.Discard, wrap(nc)) })
-				transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+				transport := fakes.Piped(t, func(nc net.Conn) { _, _ = io.Copy(io.Discard, server(nc)) })
+				transport.TLSClientConfig = trusts.Clone()
 				hc := WithHTTPClient(&http.Client{Transport: transport})
 				c, err := NewClient(scheme+"://127.0.0.1", fakes.Key, hc)
 				require.NoError(t, err)

@@ -105,6 +105,10 @@ func TestInvalidArgumentsAreReportedTogetherBeforeAnythingIsSent(t *testing.T) {
 				`must be one of id, name; sort "up": must be one of desc, asc; ` +
 				`per_page "7": must be one of 10, 25, 50, 100` + waived,
 		},
+		{
+			second(c.Images.List(ctx, ImageListParams{}, WithQuery("b", "\xff"), WithQuery("a", "\xff"))),
+			`images.list: a "\xff": must be valid UTF-8; b "\xff": must be valid UTF-8`,
+		},
 		{update(" ", ""), `images.update: id " ": ` + idReason + `; name: ` + keep},
 		{
 			update("..", " ", WithResponseTimeout(-1), WithHeader("Host", "x")),
