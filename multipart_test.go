@@ -511,7 +511,6 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	}{
 		"overloaded":                      {fakes.Respond(429, ``), policy, blamed},
 		"overloaded for hours":            {fakes.Respond(429, ``, "Retry-After", "7200"), policy, tooFar},
-		"the only attempt":                {fakes.Respond(429, ``), WithRetryPolicy(oneAttempt), ""},
 		"the key is refused":              {fakes.Respond(401, ``), policy, ""},
 		"the key is refused, another one": {fakes.Respond(401, ``), rotating(), blamed},
 		"lost":                            {fakes.Lose, policy, ""},

@@ -46,7 +46,6 @@ func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"user agent of two lines": {WithUserAgent("gallery\r\nX-Evil: 1"), "user_agent", "must be one line"},
 		"update by POST":          {WithUpdateMethod(http.MethodPost), "update_method", "PATCH or PUT"},
 		"update by nothing":       {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
-		"no response at all":      {WithMaxResponseSize(0), "max_response_size", "above 0"},
 		"negative timeout":        {WithResponseTimeout(-time.Second), "response_timeout", "at least 1ms"},
 		"negative stall timeout":  {WithStallTimeout(-1), "stall_timeout", "at least 1ms"},
 		"negative attempts":       {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
@@ -63,7 +62,6 @@ func TestInvalidOptionsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"a header with a break":    {WithHeader("X\r\nY", "v"), "header", "HTTP header name"},
 		"a header with an umlaut":  {WithHeader("X-Ü", "v"), "header", "HTTP header name"},
 		"a value with a NUL":       {WithHeader("X-Token", "hunter2\x00"), "X-Token", "must be one line"},
-		"a value behind a space":   {WithHeader("X-Token", " hunter2"), "X-Token", "must be one line"},
 		"a value of two lines":     {WithHeader("X-Token", "hunter2\r\nX-Evil: 1"), "X-Token", "must be one line"},
 	}
 	for _, name := range []string{

@@ -269,7 +269,7 @@ type seekerFunc func(offset int64, whence int) (int64, error)
 
 func (f seekerFunc) Seek(offset int64, whence int) (int64, error) { return f(offset, whence) }
 
-// An upload that ends at the same byte each time has a limit in its way.
+// An upload that ends at the same byte each time has a limit in its way. The last progress shows it, too.
 func TestBytesSentAreThoseOfTheFile(t *testing.T) {
 	t.Parallel()
 	const size, read = 1 << 20, 300_000
@@ -295,9 +295,12 @@ func TestBytesSentAreThoseOfTheFile(t *testing.T) {
 		"a file, not read": {fakes.Lose, upload, 0, 0},
 	} {
 		o := &observer{}
-		_ = row.call(over(t, row.rt, WithAttemptHook(o.hook), WithRetryPolicy(oneAttempt)))
+		var told int64
+		report := WithProgress(func(p Progress) { told = p.Sent })
+		_ = row.call(over(t, row.rt, WithAttemptHook(o.hook), report, WithRetryPolicy(oneAttempt)))
 		require.Len(t, o.results, 1)
 		sent := o.results[0].BytesSent
 		assert.True(t, row.min <= sent && sent <= row.max, fmt.Sprint(name, ": ", sent))
+		assert.Equal(t, sent, told, "%s: the last report of its progress", name)
 	}
 }
