@@ -73,40 +73,42 @@ func TestLedgerThatFailsMakesNoSecondRecord(t *testing.T) {
 	for _, c := range []struct {
 		first, times int // Puts that fail
 		written      bool
-		sends        bool
 	}{
-		{1, 1, false, true},
-		{1, 100, false, false},
-		{1, 1, true, true},
-		{1, 100, true, true},
-		{2, 1, false, true},
-		{2, 100, false, true},
-		{2, 1, true, true},
-		{2, 100, true, true},
+		{1, 1, false},
+		{1, 1, true},
+		{1, 100, true},
+		{2, 1, false},
+		{2, 100, false},
+		{2, 1, true},
+		{2, 100, true},
 	} {
 		name := fmt.Sprintf("Put %d, %d times, the first one written: %v", c.first, c.times, c.written)
 		bubbleOf(t, name, func(t *testing.T, w *world) {
-			p := w.process(t)
 			w.Ledger.fail = func(n int, _ string) (bool, error) {
 				if n < c.first || n >= c.first+c.times {
 					return false, nil
 				}
 				return c.written && n == c.first, errDisk
 			}
-			if c.sends {
-				assert.Equal(t, "a", p.creates(t, job("a")).Name)
-				w.requireRecords(t, 1)
-			} else {
-				assert.ErrorContains(t, p.fails(t, "not executed, retryable", job("a")), errDisk.Error())
-				assert.Zero(t, w.requests(aicontent.ImagesStore), "nothing is sent without an announcement")
-			}
+			image := w.process(t).creates(t, job("a"))
 			w.Ledger.fail = nil
-			q := w.process(t)
-			_, _, err := q.Images.Store(q, job("a"))
-			require.NoError(t, err)
+			assert.Equal(t, image.ID, w.process(t).finds(t, job("a")).ID)
 			w.requireRecords(t, 1)
 		})
 	}
+}
+
+// Nothing is sent without an announcement, so nothing is waited for.
+func TestAFullDiskSendsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.Ledger.fail = full
+		assert.ErrorContains(t, p.fails(t, "not executed, retryable", job("a")), errDisk.Error())
+		assert.Zero(t, w.requests(aicontent.ImagesStore))
+		w.Ledger.fail = nil
+		p.creates(t, job("a"))
+		assert.Zero(t, time.Since(w.start))
+	})
 }
 
 // A request whose announcement cannot be renewed is cut off before another process may send one.
