@@ -73,3 +73,21 @@ func TestACallThatLeavesTheQueueHoldsUpNoOther(t *testing.T) {
 		w.requireRecords(t, 1)
 	}, kit.LatencyOn(aicontent.ImagesStore, time.Minute))
 }
+
+// One call waits for the request of another process, and a second one waits for its turn. As soon as the first one
+// reads the ID in the ledger, both show the record.
+func TestACallThatLearnsTheIDHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.AddImage(listed("a"))
+		w.write(t, "a", openUntil(15))
+		p := w.process(t)
+		var wg sync.WaitGroup
+		wg.Go(func() { p.finds(t, job("a")) }) // reads the ledger at each full second
+		time.Sleep(time.Second / 2)
+		wg.Go(func() { p.finds(t, job("a")) }) // reads it half a second later
+		time.Sleep(10*time.Second + time.Second/4)
+		w.write(t, "a", entryOf(`,"made":"2000-01-01T00:00:10Z","id":"1"`))
+		wg.Wait()
+		assert.Equal(t, 11*time.Second+5*time.Second, time.Since(w.start))
+	}, lagging(time.Hour), kit.LatencyOn(aicontent.ImagesShow, 5*time.Second))
+}
