@@ -205,18 +205,6 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	}
 }
 
-// An error's text is one line, whatever a transport or a hostile peer puts into it; the cause is found.
-func TestTransportErrorsAreOneLine(t *testing.T) {
-	t.Parallel()
-	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	fail := func(*http.Request) (*http.Response, error) { return nil, cause }
-	c := newClient(t, nowhere, fakes.Key, through(fail), oneAttempt)
-	_, err := c.Images.Show(t.Context(), "7")
-	assert.ErrorIs(t, err, cause)
-	assert.True(t, strings.HasPrefix(err.Error(), "images.show: first; second [31mxxx"), err.Error()[:60])
-	assert.Less(t, len(err.Error()), 1100)
-}
-
 // A panic of the caller's own code passes through, and its trace shows no key.
 func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
 	t.Parallel()

@@ -28,12 +28,6 @@ var imports = map[string][]string{
 	"once":     {"", "names"},
 }
 
-// files lists the files of the root: the surface that users read.
-var files = []string{
-	"client.go", "doc.go", "download.go", "enums.go", "errors.go", "find.go", "hook.go", "images.go", "multipart.go",
-	"options.go", "outcome.go", "page.go", "record.go", "request.go", "transcriptions.go", "validate.go", "wait.go",
-}
-
 // imported returns the packages of this module that a file imports.
 func imported(t *testing.T, file string) (list []string) {
 	t.Helper()
@@ -56,15 +50,6 @@ func TestEachPackageImportsOnlyThoseBelowIt(t *testing.T) {
 		assert.Subset(t, allowed, imported(t, file), file)
 	}
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(imports)), slices.Collect(maps.Keys(seen)))
-}
-
-func TestRootHasTheFilesOfTheDesign(t *testing.T) {
-	t.Parallel()
-	var found []string
-	for _, file := range rootFiles(t) {
-		found = append(found, path.Base(file))
-	}
-	assert.ElementsMatch(t, files, found)
 }
 
 // outcomes lists the outcomes that each file of the root and of the engine may claim. Claimed elsewhere than by the

@@ -49,20 +49,6 @@ func documented(t *testing.T) map[aicontent.Operation]string {
 	return found
 }
 
-// listed returns the collections that a file hands to fakes.Calls.
-func listed(t *testing.T, file string) map[string]bool {
-	t.Helper()
-	found := map[string]bool{}
-	for n := range ast.Preorder(parse(t, file)) {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Calls" {
-				found[literal(call.Args[0])] = true
-			}
-		}
-	}
-	return found
-}
-
 // started returns a server that tells no test of violations: these calls need not be allowed.
 func started(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
 	t.Helper()
@@ -117,13 +103,7 @@ func TestOperationsAreInEveryPlace(t *testing.T) {
 	t.Parallel()
 	inAPI, inSuite := documented(t), exercised(t)
 	sent, seen := made(t)
-	inRoot, here := listed(t, "../client_test.go"), listed(t, "helpers_test.go")
-	verbs := map[string]bool{}
-	for n := range ast.Preorder(parse(t, "../internal/fakes/calls.go")) {
-		verbs[strings.TrimPrefix(literal(n), ".")] = true
-	}
 	for _, op := range operations(t) {
-		collection, verb, _ := strings.Cut(string(op), ".")
 		in := func(place string, found bool) { assert.True(t, found, "%s is missing in %s", op, place) }
 		in("the calls that the tests make", sent[op] != "")
 		srv, err := aicontenttest.Start(aicontenttest.LatencyOn(op, 0))
@@ -140,82 +120,5 @@ func TestOperationsAreInEveryPlace(t *testing.T) {
 			assert.Equal(t, sent[op], inAPI[op], "method and path of %s in openapi.yaml", op)
 		}
 		in("TestService", inSuite[op])
-		in("allTen of client_test.go", inRoot[collection])
-		in("allTen of helpers_test.go", here[collection])
-		in("fakes.Calls", verbs[verb])
 	}
-}
-
-// The name of the file's part is written once: a deployment that calls it otherwise needs one change.
-func TestTheFilesPartIsNamedOnce(t *testing.T) {
-	t.Parallel()
-	var places []string
-	for _, file := range sources(t) {
-		for n := range ast.Preorder(parse(t, file)) {
-			text := literal(n)
-			if text == "file" || strings.HasPrefix(text, `file"`) || strings.HasSuffix(text, `"file`) {
-				places = append(places, file)
-			}
-		}
-	}
-	assert.Equal(t, []string{"../multipart.go"}, places)
-}
-
-// exported returns the exported names that the root declares: of the package, and the methods and fields of its types.
-func exported(t *testing.T) map[string]bool {
-	t.Helper()
-	names := map[string]bool{}
-	add := func(idents ...*ast.Ident) {
-		for _, ident := range idents {
-			if ident.IsExported() {
-				names[ident.Name] = true
-			}
-		}
-	}
-	for _, file := range rootFiles(t) {
-		for n := range ast.Preorder(parse(t, file)) {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				add(n.Name)
-			case *ast.TypeSpec:
-				add(n.Name)
-				if fields, ok := n.Type.(*ast.StructType); ok && n.Name.IsExported() {
-					for _, field := range fields.Fields.List {
-						add(field.Names...)
-					}
-				}
-			case *ast.ValueSpec:
-				add(n.Names...)
-			}
-		}
-	}
-	return names
-}
-
-// Who adds a name writes down what it is for: in a document, an example or a test. A name that none of them uses is
-// one that every later version must keep for nobody.
-func TestEveryExportedNameIsUsed(t *testing.T) {
-	t.Parallel()
-	unused := exported(t)
-	require.Greater(t, len(unused), 200, "names were found")
-	require.Contains(t, unused, "WithStallTimeout")
-	require.Contains(t, unused, "RetryAfter", "a field")
-	require.Contains(t, unused, "HasNext", "a method")
-	for _, file := range tree(t, ".go") {
-		if strings.HasSuffix(file, "_test.go") || isExample(file) {
-			for n := range ast.Preorder(parse(t, file)) {
-				if ident, ok := n.(*ast.Ident); ok {
-					delete(unused, ident.Name)
-				}
-			}
-		}
-	}
-	for _, file := range tree(t, ".md") {
-		if file == "../README.md" || strings.HasPrefix(file, "../docs/") {
-			for _, word := range matches(`\w+`, read(t, file)) {
-				delete(unused, word[0])
-			}
-		}
-	}
-	assert.Empty(t, unused)
 }

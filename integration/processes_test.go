@@ -22,9 +22,12 @@ type scene struct {
 	events  []event
 }
 
-// An event happens at the n-th operation of a kind of a process: get and put of the ledger, list, show, store and
-// remove of the service. Its name has two parts: kill, cancel or fail, and when; pause or outage, and how long; or it is
-// rival or delete: process b stores or deletes the name while the process pauses.
+// An event happens to the n-th operation of a kind of a process. Operations are get and put of the ledger, and list,
+// show, store and remove of the service.
+//
+//	kill, cancel, fail  and the moment: before, during, after; late, if the operation is carried out after its end
+//	pause, outage       and how long the process is suspended, or its ledger fails
+//	rival, delete       process b stores or deletes the name before the operation
 type event struct {
 	what string
 	who  string
@@ -99,11 +102,12 @@ func (g *stage) pair(second habits) {
 // happenings are the events of each kind of operation. A request that is suspended for too long is not covered.
 var happenings = map[string][]string{
 	"get": {
-		"kill-before", "kill-after", "cancel-before", "fail-before", "pause-20s", "pause-8m", "outage-6m", "rival", "delete",
+		"kill-before", "kill-after", "cancel-before", "fail-before", "pause-20s", "pause-8m", "outage-6m",
+		"rival", "delete",
 	},
 	"put": {
-		"kill-before", "kill-after", "kill-late", "cancel-before", "cancel-after", "fail-before", "fail-after", "fail-late",
-		"pause-20s", "pause-1m50s", "pause-8m", "outage-20s", "outage-6m", "rival", "delete",
+		"kill-before", "kill-after", "kill-late", "cancel-before", "cancel-after", "fail-before", "fail-after",
+		"fail-late", "pause-20s", "pause-1m50s", "pause-8m", "outage-20s", "outage-6m", "rival", "delete",
 	},
 	"list": {
 		"kill-before", "kill-after", "cancel-before", "fail-before", "pause-20s", "pause-1m50s", "pause-8m", "rival",
@@ -200,9 +204,10 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 		walk("forms", "prompt", "a", "502")
 		draws = 1_500
 	}
+	all := []string{"ok", "502", "late-504", "lose-response", "act-201-empty", "422", "429,501"}
 	for _, cast := range []string{"alone", "worker", "relay", "two", "forms", "ahead", "behind", "delete"} {
 		for _, service := range []string{"prompt", "beats", "replica", "flicker"} {
-			for _, strikes := range []string{"ok", "502", "late-504", "lose-response", "act-201-empty", "422", "429,501"} {
+			for _, strikes := range all {
 				s := scene{cast: cast, service: service, strikes: struck(t, strikes)}
 				jobs = append(jobs, func(t *testing.T) { w.scene(t, s) })
 			}
@@ -239,11 +244,13 @@ func draw(t *testing.T, random *rand.Rand) scene {
 		s.service = "prompt" // because the record of a late request would come after the settle time
 	}
 	for range random.IntN(3) {
-		s.strikes = append(s.strikes, struck(t, pick("ok", "502", "late-504", "lose-response", "act-201-empty", "422"))...)
+		name := pick("ok", "502", "late-504", "lose-response", "act-201-empty", "422")
+		s.strikes = append(s.strikes, struck(t, name)...)
 	}
 	for range 2 + random.IntN(3) {
 		op := pick(slices.Sorted(maps.Keys(happenings))...)
-		s.events = append(s.events, event{pick(happenings[op]...), pick("a", "a", "b", "a2", "a3"), op, 1 + random.IntN(5)})
+		what, who := pick(happenings[op]...), pick("a", "a", "b", "a2", "a3")
+		s.events = append(s.events, event{what, who, op, 1 + random.IntN(5)})
 	}
 	return s
 }

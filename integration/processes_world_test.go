@@ -19,6 +19,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -417,7 +418,8 @@ func (a *actor) strays(what string) {
 		a.habits.ledger = a.stage.ledger
 	case "rename":
 		for _, image := range a.srv.Images() {
-			_, err := a.srv.Client().Images.Update(a.Context(), image.ID, aicontent.ImageUpdateParams{Name: new("other")})
+			update := aicontent.ImageUpdateParams{Name: new("other")}
+			_, err := a.srv.Client().Images.Update(a.Context(), image.ID, update)
 			a.check(err == nil, "rename: %v", err)
 		}
 	}
@@ -484,7 +486,7 @@ func shifted(entry []byte, by time.Duration) []byte {
 
 // network is the middleware of the process.
 func (a *actor) network(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (resp *http.Response, err error) {
+	return fakes.RoundTripper(func(r *http.Request) (resp *http.Response, err error) {
 		op := map[string]string{http.MethodPost: "store", http.MethodDelete: "remove", http.MethodGet: "list"}[r.Method]
 		if op == "list" && !strings.HasSuffix(r.URL.Path, "/images") {
 			op = "show"

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,35 +163,6 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 	}
 }
 
-// The README says which statuses are retried in a sentence: it names those of the table, and no others.
-func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
-	t.Parallel()
-	others, store := map[string]bool{}, map[string]bool{}
-	status := regexp.MustCompile(`\b[45](?:\d\d|xx)\b`)
-	const pattern = `(?m)^//\t(\d.*?) {2,}[NEU]\w+ +(\S+|new key) +(\S+|new key)$`
-	for _, row := range matches(pattern, read(t, "../outcome.go")) {
-		for _, code := range status.FindAllString(row[1], -1) {
-			if strings.HasPrefix(row[1], "2") {
-				continue
-			}
-			others[code] = others[code] || row[3] == "retried"
-			store[code] = store[code] || row[2] == "retried"
-		}
-	}
-	require.True(t, others["5xx"] && store["429"], "the rows were read")
-	for prefix, want := range map[string]map[string]bool{
-		"- List, Show, Update, Delete and Download are retried after ": others,
-		"- Store is retried only if ":                                  store,
-	} {
-		_, rest, found := strings.Cut(readme(t), prefix)
-		require.True(t, found, prefix)
-		sentence, _, _ := strings.Cut(rest, ".\n")
-		for code, retried := range want {
-			assert.Equal(t, retried, slices.Contains(status.FindAllString(sentence, -1), code), "%s: %s", prefix, code)
-		}
-	}
-}
-
 // section returns the text below a heading, up to the next one that begins alike.
 func section(t *testing.T, text, begins, heading string) string {
 	t.Helper()
@@ -217,18 +187,6 @@ func blocks(text, language string) (list []string) {
 		list = append(list, block[1])
 	}
 	return list
-}
-
-// A newcomer looks for two commands: one that shows what the project does, and one that shows that it works.
-func TestReadmeHasTheTwoCommands(t *testing.T) {
-	t.Parallel()
-	shell := blocks(readme(t), "sh")
-	require.NotEmpty(t, shell)
-	lines := strings.Split(shell[0], "\n")
-	for _, command := range []string{"go run ./examples/quickstart", "go test ./..."} {
-		assert.Contains(t, lines, command)
-	}
-	assert.DirExists(t, "../examples/quickstart")
 }
 
 // README, followed literally in an empty folder, works: its two programs, one after the other, print what it shows.
@@ -291,51 +249,6 @@ func moduleProxy(t *testing.T) string {
 	}))
 	t.Cleanup(proxy.Close)
 	return proxy.URL
-}
-
-// Blocks of the README are read at a glance, but for the two whole programs.
-func TestReadmeShowsShortBlocks(t *testing.T) {
-	t.Parallel()
-	for _, block := range blocks(readme(t), "go")[2:] {
-		assert.LessOrEqual(t, strings.Count(block, "\n"), 8, block)
-	}
-}
-
-// Words of the glossary have one meaning everywhere. More than nine are learned by nobody.
-func TestGlossaryHasNineWords(t *testing.T) {
-	t.Parallel()
-	var words []string
-	glossary := section(t, read(t, "../docs/errors.md"), "## ", "Glossary")
-	for _, word := range matches(`(?m)^- \*([a-z ]+)\*: `, glossary) {
-		words = append(words, word[1])
-	}
-	assert.Equal(t, []string{
-		"deployment", "record", "call", "attempt", "request", "outcome", "search", "settle time", "ledger",
-	}, words)
-}
-
-// The README stays short enough to be read.
-func TestReadmeIsUnder200Lines(t *testing.T) {
-	t.Parallel()
-	assert.Less(t, strings.Count(readme(t), "\n"), 200)
-}
-
-// A line that leaves the screen is not read to its end. Tables and code cannot be wrapped.
-func TestLinesOfDocumentsFitAScreen(t *testing.T) {
-	t.Parallel()
-	for _, name := range documents(t) {
-		n, code := 0, false
-		for line := range strings.Lines(read(t, name)) {
-			n++
-			fence := strings.HasPrefix(line, "```")
-			code = code != fence
-			if !code && !fence && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "\t") {
-				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 120, "%s:%d", name, n)
-			}
-		}
-		assert.False(t, code, "%s has a block of code without an end", name)
-		assert.NotRegexp(t, `\|---\|\n\n`, read(t, name), "a table ends before its first row")
-	}
 }
 
 // A promise without a test is only a sentence.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -363,7 +364,7 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 
 // middleware panics when a response is there.
 func (p *play) middleware(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
 		c, ours := r.Context().Value(callKey{}).(*call)
 		if ours && p.isCut(c, "sent") && err == nil {
@@ -375,10 +376,6 @@ func (p *play) middleware(next http.RoundTripper) http.RoundTripper {
 		return resp, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // isCut reports whether this is the attempt and the moment at which the sequence interrupts the call.
 func (p *play) isCut(c *call, moment string) bool {

@@ -2,14 +2,12 @@ package integration
 
 import (
 	"fmt"
-	"go/ast"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -210,29 +208,4 @@ func refuses(p aicontenttest.Personality) bool {
 var untrusted = []aicontenttest.Personality{
 	aicontenttest.LateResult, aicontenttest.LaggingList, aicontenttest.Rewritten, aicontenttest.SaysNo,
 	aicontenttest.UniqueNames,
-}
-
-// A fault that the kit learns to make, and no sequence has, would be one that nobody looks at.
-func TestSequencesHaveAllFaultsOfTheKit(t *testing.T) {
-	t.Parallel()
-	used := map[string]bool{}
-	for n := range ast.Preorder(parse(t, "sequences_faults_test.go")) {
-		if selector, ok := n.(*ast.SelectorExpr); ok {
-			used[selector.Sel.Name] = true
-		}
-	}
-	found := 0
-	for _, file := range []string{"fault.go", "faults.go"} {
-		for _, decl := range parse(t, "../aicontenttest/"+file).Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok || !f.Name.IsExported() || f.Type.Results == nil {
-				continue
-			}
-			if result, ok := f.Type.Results.List[0].Type.(*ast.Ident); ok && result.Name == "Fault" {
-				found++
-				assert.Contains(t, used, f.Name.Name, "a fault of the kit that no sequence has")
-			}
-		}
-	}
-	assert.Greater(t, found, 15, "the kit makes its faults elsewhere")
 }

@@ -16,6 +16,7 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -262,14 +263,10 @@ func lagging(d time.Duration) kit.Option {
 // done is the second half of an attempt hook.
 type done = func(aicontent.AttemptResult)
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 // afterStore is a middleware that replaces the response to a create request.
 func afterStore(replace func(*http.Response) (*http.Response, error)) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return fakes.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(req)
 			if req.Method == http.MethodPost && err == nil {
 				return replace(resp)

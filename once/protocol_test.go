@@ -23,6 +23,7 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	kit "github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -729,7 +730,7 @@ func TestAResponseThatArrivesAfterTheCutOffIsReturned(t *testing.T) {
 			return false, nil
 		}
 		deaf := aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return fakes.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				if req.Method != http.MethodPost {
 					return next.RoundTrip(req)
 				}
