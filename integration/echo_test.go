@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -205,37 +204,6 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	}
 }
 
-// A panic of the caller's own code passes through, and its trace shows no key.
-func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
-	t.Parallel()
-	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
-	for name, opts := range map[string][]aicontent.Option{
-		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { panic(fault) })},
-		"limiter":    {aicontent.WithRateLimiter(fakes.Limiter(func(context.Context) error { panic(fault) }))},
-		"logger":     {aicontent.WithLogger(slog.New(panicking{slog.DiscardHandler}))},
-		"transport":  {through(func(*http.Request) (*http.Response, error) { panic(fault) })},
-	} {
-		c := newClient(t, baseURL, fakes.Key, opts...)
-		for op, call := range allTen(c) {
-			func() {
-				defer func() {
-					r := recover()
-					assert.Equal(t, fault, r, "%s %s", name, op)
-					fakes.AssertNoKey(t, []any{r, string(debug.Stack())}, fakes.Key)
-				}()
-				_ = call(t.Context())
-			}()
-		}
-	}
-}
-
-type panicking struct{ slog.Handler }
-
-func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
-func (panicking) Handle(context.Context, slog.Record) error { panic(fault) }
-
-const fault = "the callback is at fault"
-
 // A log line is for finding a call again: what was sent and said stays out of it.
 func TestLogLinesHoldNoContent(t *testing.T) {
 	t.Parallel()
@@ -253,18 +221,4 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	assert.NotContains(t, lines.String(), "secret")
 	assert.Contains(t, lines.String(),
 		"op=transcriptions.store method=POST path=/tenant/api/v1/transcriptions attempt=1")
-}
-
-// The error of a second record with the name has its ID, which the service chooses.
-func TestDuplicateErrorsAreMasked(t *testing.T) {
-	t.Parallel()
-	baseURL := fakes.RawServer(t, func(*http.Request) string {
-		records := `{"id":"` + fakes.Key + `","name":"n"},{"id":"8\n9","name":"n"}`
-		return fakes.OnTheWire(200, "", `{"data":[`+records+`],"links":{"next":null}}`)
-	})
-	c := newClient(t, baseURL, fakes.Key)
-	_, _, err := newNames(t, c).Images.Store(t.Context(), aStore)
-	require.ErrorIs(t, err, aicontent.ErrConflict)
-	assert.ErrorContains(t, err, "(id [API key], 8 9)")
-	fakes.AssertNoKey(t, err, fakes.Key)
 }

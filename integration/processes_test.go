@@ -61,14 +61,6 @@ func parseScene(t *testing.T, text string) scene {
 	return s
 }
 
-func parsed(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
 // A cast is a group of processes.
 type cast struct {
 	skewed bool // the clocks differ

@@ -378,13 +378,14 @@ func (a *actor) meet(op string) (what, when string) {
 	}
 	a.fired[i] = true
 	what, when, _ = strings.Cut(a.scene.events[i].what, "-")
-	lasts := inFlight
+	lasts, err := time.ParseDuration(when)
+	if err != nil { // because the event has a moment, and no duration
+		lasts = inFlight
+	}
 	switch what {
 	case "pause":
-		lasts = parsed(when)
 		a.paused = time.Now().Add(lasts)
 	case "outage":
-		lasts = parsed(when)
 		a.down = time.Now().Add(lasts)
 	case "rival", "delete":
 		a.paused = time.Now().Add(holdUp)

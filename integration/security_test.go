@@ -256,14 +256,3 @@ func TestReaderThatCannotBeRewoundIsNotSentWithANewKey(t *testing.T) {
 	assert.ErrorIs(t, err, aicontent.ErrUnauthorized)
 	assert.Equal(t, []string{oldKey}, r.got)
 }
-
-// A fixed key is not sent again to a service that has refused it.
-func TestFixedKeyIsSentOnce(t *testing.T) {
-	t.Parallel()
-	for op := range allTen(&aicontent.Client{}) {
-		script := &fakes.Script{Responses: fakes.Responses{fakes.Respond(http.StatusUnauthorized, "")}}
-		c := newClient(t, nowhere, fakes.Key, over(script), quick)
-		assert.ErrorIs(t, allTen(c)[op](t.Context()), aicontent.ErrUnauthorized, op)
-		assert.Len(t, script.Sent, 1, op)
-	}
-}
