@@ -18,9 +18,8 @@ import (
 func (g *stage) judge() {
 	g.tick()
 	for _, l := range g.lives {
-		earlier := func(other *life) bool { return other.send.began < l.send.began }
-		open := slices.DeleteFunc(g.open(l.send.began), func(other *life) bool { return !earlier(other) })
-		g.check(len(open) == 0, "%s requests %s beside %s", l.name, l.id, ids(open))
+		others := slices.DeleteFunc(g.open(l.send.began), func(other *life) bool { return other == l })
+		g.check(len(others) == 0, "%s requests %s beside %s", l.name, l.id, ids(others))
 	}
 	for _, d := range g.deals {
 		g.judgeDeal(d)
