@@ -70,25 +70,6 @@ func TestStoreAtOnceCreatesOneRecord(t *testing.T) {
 	}, lagging(time.Hour), kit.Latency(3*time.Second))
 }
 
-// A restart begins no wait anew.
-func TestRestartsProlongNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
-		w.FaultOn(aicontent.ImagesStore, 1, kit.Stall(kit.BeforeRead))
-		for n := 0; ; n++ {
-			require.LessOrEqual(t, time.Since(w.start), margin+settle, "the wait does not end")
-			p := w.process(t)
-			timer := time.AfterFunc(1100*time.Millisecond+time.Duration(n%7)*100*time.Millisecond, p.kill)
-			_, found, err := p.Images.Store(p, job("a"))
-			timer.Stop()
-			if err == nil {
-				assert.False(t, found)
-				break
-			}
-		}
-		w.requireRecords(t, 1)
-	})
-}
-
 // A record that was created is never sent again, whatever lists show, until Delete frees the name.
 func TestStoreDoesNotSendAgainWhatWasCreatedUntilDelete(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

@@ -90,23 +90,33 @@ func TestALedgerThatIsStaleMakesNoHotLoop(t *testing.T) {
 
 // Another call announced a request first, and its request came to nothing: the name is free, and the loser sends.
 func TestTheLoserOfARaceSendsIfTheWinnerCreatedNothing(t *testing.T) {
+	for name, freed := range map[string]int{"before the loser reads the entry": 2, "in the next round": 3} {
+		bubbleOf(t, name, func(t *testing.T, w *world) {
+			gets, puts := 0, 0
+			get := func(ctx context.Context, key string) ([]byte, string, error) {
+				if gets++; gets == freed {
+					w.write(t, "a", entryOf(""))
+				}
+				return w.Ledger.Get(ctx, key)
+			}
+			put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+				if puts++; puts == 1 {
+					w.write(t, "a", openUntil(17))
+				}
+				return w.Ledger.Put(ctx, key, entry, version)
+			}
+			w.processOn(t, &funcs{get, put}).creates(t, job("a"))
+			assert.Zero(t, time.Since(w.start), "the next round begins at once")
+			w.requireRecords(t, 1)
+		})
+	}
+}
+
+func TestEachAttemptIsAnnounced(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		gets, puts := 0, 0
-		get := func(ctx context.Context, key string) ([]byte, string, error) {
-			if gets++; gets == 3 {
-				w.write(t, "a", entryOf(""))
-			}
-			return w.Ledger.Get(ctx, key)
-		}
-		put := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
-			if puts++; puts == 1 {
-				w.write(t, "a", openUntil(17))
-			}
-			return w.Ledger.Put(ctx, key, entry, version)
-		}
-		w.processOn(t, &funcs{get, put}).creates(t, job("a"))
-		assert.Zero(t, time.Since(w.start), "the next round begins at once")
-		w.requireRecords(t, 1)
+		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(429, `{}`).WithRetryAfter("1"))
+		w.process(t).creates(t, job("a"))
+		assert.Equal(t, 2+1, w.Ledger.puts, "two announcements and the result")
 	})
 }
 
