@@ -205,6 +205,8 @@ func (w *walk) scenes(t *testing.T) (jobs []func(*testing.T)) {
 			}
 		}
 	}
+	cutOff := parseScene(t, "processes/two/slow/ok/outage-6m@a.put2")
+	jobs = append(jobs, func(t *testing.T) { w.scene(t, cutOff) })
 	random := rand.New(rand.NewPCG(1, 1))
 	for range draws {
 		s := draw(t, random)

@@ -45,7 +45,8 @@ type service struct {
 
 var services = map[string]service{
 	"prompt":  {works: 2 * time.Second},
-	"beats":   {works: 75 * time.Second}, // for two renewals
+	"beats":   {works: 75 * time.Second},              // for two renewals
+	"slow":    {works: 210 * time.Second, lags: true}, // a request that is not announced is cut off before
 	"replica": {works: 2 * time.Second, lags: true},
 	"flicker": {works: 8 * time.Second, lags: true, flickers: true},
 
