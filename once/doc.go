@@ -30,9 +30,10 @@
 //     record. If two calls try at once, the ledger accepts one. Then the call makes one plain Store call.
 //  4. It writes the result to the ledger. If the outcome is Unknown, it begins again without another Store call.
 //
-// A known record is never created again, even if no list shows it, until Delete frees the name. If Show lacks it, calls
-// wait for it until the settle time after it was stored; then it counts as deleted. If it has another name, the error
-// is a [*aicontent.ConflictError]. PROTOCOL.md, beside the code, has all rules with their reasons.
+// If a response proves that the record exists, but has no ID, no call sends again until Delete frees the name. If Show
+// lacks a record whose ID is known, calls wait for it until the settle time after it was stored. Then it counts as
+// deleted, and Store creates another. If the record has another name, the error is a [*aicontent.ConflictError].
+// PROTOCOL.md, beside the code, has all rules with their reasons.
 //
 // # How long a call takes
 //
@@ -55,11 +56,11 @@
 //
 // # After a kill
 //
-// A process that is killed cannot write when its request ended. Therefore it writes beforehand until when the request
-// may create a record: for two minutes and the settle time from now on, and again every 30 seconds while it sends.
-// After a kill, other calls wait for the record until then: 17 minutes at most, by default.
+// A process that is killed cannot write when its request ended. Therefore it announces beforehand until when the
+// request may create a record: two minutes and the settle time from now. It renews this every 30 seconds while it
+// sends. After a kill, other calls wait for the record until then, by default 17 minutes at most, and then Store sends.
 //
-// The two minutes are for a ledger that fails for a moment. A process that cannot write to it for 105 seconds ends its
+// The two minutes bridge a short failure of the ledger. A process that cannot write to it for 105 seconds ends its
 // request, so that no other process takes a living request for a dead one.
 //
 // # What a call costs

@@ -23,11 +23,12 @@ func transcribeObject(
 	return transcription, err
 }
 
-// logProgress logs every ten seconds how much of a file is sent, and the end of each attempt. Use it for one call.
+// logProgress logs every ten seconds how much of a file is sent, and the end of a complete upload whose size is known.
+// Use it for one call.
 func logProgress(log *slog.Logger) aicontent.CallOption {
 	last := time.Now()
 	return aicontent.WithProgress(func(p aicontent.Progress) {
-		if p.Sent < p.Total && time.Since(last) < 10*time.Second {
+		if p.Sent != p.Total && time.Since(last) < 10*time.Second {
 			return
 		}
 		last = time.Now()

@@ -38,20 +38,3 @@ func TestFileThatCannotBeReadIsAReadError(t *testing.T) {
 		assert.ErrorContains(t, err, `file "a.wav": `+text)
 	}
 }
-
-// send looks at the file and sends it.
-func send(t *testing.T, file File) (Sent, error) {
-	size, _, err := file.Look(t.Context())
-	if err != nil {
-		return Sent{}, err
-	}
-	req, sending := attach(t, t.Context(), Multipart(nil, "file", file, size))
-	_, err = io.Copy(io.Discard, req.Body)
-	return sending.End(), err
-}
-
-// seeker has the Read of one value and the Seek of another.
-type seeker struct {
-	io.Reader
-	io.Seeker
-}
