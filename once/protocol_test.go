@@ -298,6 +298,8 @@ func TestLongRequestStaysAnnounced(t *testing.T) {
 			assert.False(t, found)
 		})
 		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Contains(t, w.Ledger.last, `"form"`, "for the calls after a kill")
 		q.finds(t, job("a"))
 		assert.Less(t, time.Since(w.start), 40*time.Minute+2*time.Second, "a new version ends the pause")
 		wg.Wait()

@@ -116,8 +116,23 @@ func TestEachAttemptIsAnnounced(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.FaultOn(aicontent.ImagesStore, 1, kit.Status(429, `{}`).WithRetryAfter("1"))
 		w.process(t).creates(t, job("a"))
-		assert.Equal(t, 2+1, w.Ledger.puts, "two announcements and the result")
-	})
+		assert.Equal(t, 2*(1+5)+1, w.Ledger.puts, "two announcements with their renewals, and the result")
+	}, kit.LatencyOn(aicontent.ImagesStore, 170*time.Second)) // the first attempt's limit must not end the second one
+}
+
+// A renewal that its ledger delays must not follow the result, and hide the ID.
+func TestTheResultFollowsTheLastRenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		slow := func(ctx context.Context, key string, entry []byte, version string) (string, error) {
+			if w.Ledger.puts == 1 {
+				time.Sleep(10 * time.Second)
+			}
+			return w.Ledger.Put(context.WithoutCancel(ctx), key, entry, version)
+		}
+		w.processOn(t, &funcs{w.Ledger.Get, slow}).creates(t, job("a"))
+		time.Sleep(time.Minute)
+		assert.Contains(t, w.Ledger.last, `"id"`)
+	}, kit.LatencyOn(aicontent.ImagesStore, 35*time.Second))
 }
 
 // lacks is the response of a replica that lags.
