@@ -205,6 +205,20 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	}
 }
 
+// An operator compares the texts of the documents with those of a log.
+func TestTextsOfTheDocumentsAreReal(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("docs/errors.md")
+	require.NoError(t, err)
+	c := over(t, fakes.RoundTripper(fakes.Respond(504, ``, "X-Request-Id", "8f3a")))
+	_, stored := c.Images.Store(t.Context(), aStore)
+	c = over(t, fakes.RoundTripper(fails(io.EOF)), WithRetryPolicy(RetryPolicy{MinBackoff: -1}))
+	_, listed := c.Images.List(t.Context(), ImageListParams{})
+	for _, err := range []error{stored, listed} {
+		assert.Contains(t, string(document), "\n\t"+err.Error()+"\n")
+	}
+}
+
 // A cause that is told twice makes a reader look for two faults.
 func TestErrorsSayTheirCauseOnce(t *testing.T) {
 	t.Parallel()
