@@ -306,6 +306,7 @@ func TestStoreOfAnIDThatIsAnothersIsAConflict(t *testing.T) {
 			var conflict *aicontent.ConflictError
 			require.ErrorAs(t, err, &conflict)
 			assert.Equal(t, []aicontent.ID{image.ID}, conflict.IDs)
+			assert.Contains(t, conflict.Problem, "another name")
 		}
 		require.Len(t, w.Images(), 1, "the record of another name is not deleted")
 		require.NoError(t, p.Images.Delete(p, "a"), "the conflict is returned once")
@@ -338,12 +339,13 @@ func TestStoreOfAnotherFormIsAConflict(t *testing.T) {
 func TestStoreFindsWhatAnotherProgramStored(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.AddImage(aicontent.Image{Name: "a", Description: "other", Resolution: "512x512"})
-		p := w.process(t)
-		for range 2 {
-			assert.Equal(t, aicontent.Resolution512x512, p.finds(t, job("a")).Resolution)
+		var wg sync.WaitGroup
+		for range 2 { // at once: one of the two writes the entry first
+			wg.Go(func() { assert.Equal(t, aicontent.Resolution512x512, w.process(t).finds(t, job("a")).Resolution) })
 		}
+		wg.Wait()
 		assert.Zero(t, w.requests(aicontent.ImagesStore))
-	})
+	}, kit.Latency(time.Second))
 }
 
 // The service has the last word on a name: Find tells whether a list shows its record.

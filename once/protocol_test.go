@@ -811,7 +811,7 @@ func TestWithScopeKeepsAccountsApart(t *testing.T) {
 
 func TestWithSettleTimeSaysHowLongToWait(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		for _, d := range []time.Duration{0, time.Minute} {
+		for _, d := range []time.Duration{0, time.Millisecond, time.Minute} {
 			p := w.process(t, once.WithSettleTime(d))
 			w.FaultOn(aicontent.ImagesStore, 1, kit.HTMLPage(504))
 			start := time.Now()
