@@ -430,6 +430,9 @@ func TestAKnownRecordThatShowLacksIsOpenUntilTheSettleTimeIsOver(t *testing.T) {
 		w.FaultOn(aicontent.ImagesShow, 3, lacks)
 		assert.Equal(t, image.ID, p.finds(t, job("a")).ID)
 		assert.Equal(t, 7*time.Second, time.Since(w.start), "after 1, 3 and 7 seconds")
+		w.FaultOn(aicontent.ImagesShow, 1, lacks)
+		w.FaultOn(aicontent.ImagesShow, 1, kit.Status(403, `{}`))
+		assert.Zero(t, p.fails(t, "executed, retryable", job("a")).Until, "the last Show did not lack it")
 
 		require.NoError(t, w.Client().Images.Delete(p, image.ID))
 		_, failed := w.process(t, once.WithMaxWait(0)).Images.Find(p, "a")
