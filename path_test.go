@@ -37,14 +37,12 @@ func TestOneCallTakesThePathThatIsDocumented(t *testing.T) {
 	}))
 	_, err = c.Images.Store(t.Context(), aStore)
 	require.NoError(t, err)
-	require.NotEmpty(t, documented)
 	assert.Equal(t, "ImagesService.Store", documented[0])
 	assert.Equal(t, "http.Client.Do", documented[len(documented)-1])
 	assert.Contains(t, strings.Join(taken, " "), strings.Join(documented, " "))
 }
 
-// bareName returns the name of a function as documents write it: with its receiver, or with its package outside of this
-// module.
+// bareName returns a function's name with its receiver, and with its package outside of this module.
 func bareName(function string) string {
 	name := regexp.MustCompile(`\(\*?(\w+)\)|\[.*\]`).ReplaceAllString(function, "$1")
 	name = name[strings.LastIndexByte(name, '/')+1:]
