@@ -30,8 +30,8 @@ func limitDownloads(l *rate.Limiter) aicontent.Option {
 
 var errSpent = errors.New("the limit of create requests for today is reached")
 
-// dailyLimit limits the create requests of a client to n a day, in UTC. Requests that
-// were certainly not billed do not count.
+// dailyLimit limits the create requests of a client to n a day, in UTC. Requests that were certainly not billed do not
+// count.
 func dailyLimit(n int) aicontent.Option {
 	var mu sync.Mutex
 	var day string

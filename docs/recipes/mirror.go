@@ -58,8 +58,8 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	return os.Rename(name, path)
 }
 
-// mirror makes a folder contain the pictures of all images. One run at a time may use the folder,
-// which must have no other files.
+// mirror makes a folder contain the pictures of all images. One run at a time may use the folder, which must
+// have no other files.
 func mirror(ctx context.Context, client *aicontent.Client, folder string) error {
 	old, err := pictures(folder)
 	if err != nil {
